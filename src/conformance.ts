@@ -6,7 +6,9 @@ export {
   type ModerationCapability,
   type RerankCapability,
   type RunStoreCapability,
+  type SpeechCapability,
   type StoreCapability,
+  type TranscriptionCapability,
   type ConformanceCase,
   type Declares,
   register,
@@ -50,6 +52,18 @@ export {
   type ModerationHarness,
   type StartedModerationAdapter,
 } from './conformance/moderation-adapter.ts'
+export {
+  speechAdapterCases,
+  type SpeechCase,
+  type SpeechHarness,
+  type StartedSpeechAdapter,
+} from './conformance/speech-adapter.ts'
+export {
+  transcriptionAdapterCases,
+  type StartedTranscriptionAdapter,
+  type TranscriptionCase,
+  type TranscriptionHarness,
+} from './conformance/transcription-adapter.ts'
 export {
   runStoreCases,
   type RunStoreCase,

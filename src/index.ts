@@ -190,6 +190,9 @@ export type {
   RateLimit,
   RateLimits,
   TokenCount,
+  SpeechAdapter,
+  SpeechEvent,
+  TranscriptionAdapter,
 } from './contracts/adapter.ts'
 export type {
   Approval,
@@ -322,3 +325,15 @@ export {
 export { embed, type EmbeddingCallOptions } from './models/embed.ts'
 export { rerank, type RerankCallOptions } from './models/rerank.ts'
 export { cosineSimilarity } from './models/similarity.ts'
+export { speak, streamSpeech, type SpeechCallOptions, type SpeechStream } from './models/speak.ts'
+export { transcribe, type TranscriptionCallOptions } from './models/transcribe.ts'
+export type {
+  SpeechFormat,
+  SpeechRequest,
+  SpeechResponse,
+  SpeechStart,
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptSegment,
+  TranscriptWord,
+} from './types/models.ts'

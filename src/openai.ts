@@ -2,6 +2,11 @@ export type { Fetch } from './http/call.ts'
 export { openaiEmbeddings, type OpenAiEmbeddingsOptions } from './providers/openai/embeddings.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
 export { openaiModeration } from './providers/openai/moderation.ts'
+export { openaiSpeech } from './providers/openai/speech.ts'
+export {
+  openaiTranscription,
+  type OpenAiTranscriptionOptions,
+} from './providers/openai/transcription.ts'
 export {
   azure,
   openai,

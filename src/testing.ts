@@ -53,6 +53,21 @@ export {
   type ModerationScriptEntry,
   type ScriptedModerationFacts,
 } from './testing/fake-moderation.ts'
+export {
+  fakeSpeech,
+  type FakeSpeech,
+  type FakeSpeechOptions,
+  type ScriptedSpeechFacts,
+  type SpeechScriptEntry,
+} from './testing/fake-speech.ts'
+export {
+  fakeTranscription,
+  type FakeTranscription,
+  type FakeTranscriptionOptions,
+  type ScriptedTranscript,
+  type ScriptedTranscriptionFacts,
+  type TranscriptionScriptEntry,
+} from './testing/fake-transcription.ts'
 export { foldToResponse, type FoldOptions, interpret } from './testing/interpret.ts'
 export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
 export { validateScript } from './testing/check-script.ts'

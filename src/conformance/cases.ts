@@ -108,6 +108,37 @@ export type EmbeddingCapability = keyof typeof embeddingCapabilities
 /** A capability of a rerank harness. */
 export type RerankCapability = Exclude<EmbeddingCapability, 'usage'>
 
+/** The capabilities of a speech harness, and what each means. */
+const speechCapabilities = {
+  requests: 'the harness shows the requests that were sent',
+  connections: 'the harness counts open connections',
+  cut: 'the harness can break the connection in the middle of an answer',
+  usage: 'tokens are counted',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
+/** A capability of a speech harness. */
+export type SpeechCapability = keyof typeof speechCapabilities
+
+/** The capabilities of a transcription harness, and what each means. */
+const transcriptionCapabilities = {
+  requests: 'the harness shows the requests that were sent',
+  segments: 'passages have times',
+  words: 'words have times',
+  language: 'the language and the length of a recording are told',
+  size_limit: 'the adapter has a maxBytes of at most 64 MiB, and the harness shows requests',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
+/** A capability of a transcription harness. */
+export type TranscriptionCapability = keyof typeof transcriptionCapabilities
+
 /** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
   plain_text: 'strings are written as they are',
@@ -143,6 +174,8 @@ export const everyCapability: Readonly<Record<string, string>> = {
   ...imageCapabilities,
   ...moderationCapabilities,
   ...embeddingCapabilities,
+  ...speechCapabilities,
+  ...transcriptionCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
   ...runStoreCapabilities,

@@ -244,6 +244,18 @@ export const contract = {
     '`limits` are positive integers. A request without a text, or with more than `limits.maxTexts`, is refused with invalid_request before anything is sent.',
   rerankResponse:
     'A rerank response has a result for each document, or for the best `topN`, sorted by score, the best first, and the `requestId`, the `provider`, the usage, the warnings and the metadata of the request. Anything else that the provider sends is malformed_response.',
+  speechResponse:
+    '`speech_started` has the type of the audio, the `requestId`, the `provider` and the metadata of the request; all bytes together are the file that was made.',
+  speechEvents:
+    '`speech_started` comes first, then `audio_delta` events with at least one byte each, then `speech_completed`, exactly one.',
+  speechWhole: 'An answer that breaks off throws; it never ends with `speech_completed`.',
+  speechFailure: 'Every failure of a speech call throws from `next()`, as an `AdapterError`.',
+  transcriptionResponse:
+    'A transcription response has the text as the provider wrote it, the `requestId`, the `provider` and the metadata of the request, and the language and the duration if they are told.',
+  transcriptionTimes: 'Times are in seconds, each with the text that the provider wrote.',
+  transcriptionLimit:
+    'A file that is larger than `maxBytes` fails with invalid_request, and the limit in the message, before any I/O.',
+  transcriptionFailure: 'Every failure of a transcription call rejects with an `AdapterError`.',
   executor:
     'An executor runs the handler of a tool once, with the given arguments and options, and passes on the result of the handler: its value, its outcome, or its error.',
   encoder:

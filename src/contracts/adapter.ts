@@ -13,12 +13,12 @@ import type {
   RerankRequest,
   RerankResponse,
   SpeechRequest,
+  SpeechStart,
   TranscriptionRequest,
   TranscriptionResponse,
 } from '../types/models.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ModelResponse, Usage } from '../types/response.ts'
-import type { Warning } from '../types/warning.ts'
 
 /**
  * The contract that every provider meets. `allm-ts/conformance` proves it.
@@ -164,7 +164,8 @@ export interface ModerationAdapter extends ModelAdapter {
  * Lazy as a chat stream: the first `next()` sends the call. `speech_started` comes first, with the first bytes; then come the bytes as they
  * arrive, each piece with at least one; `speech_completed` ends it. A failure throws from `next()`: an `AdapterError`, or a `StreamError` when
  * the transport broke or the call was cancelled. `return()` and the signal close the connection. All bytes together are one file of
- * the type that `speech_started` names; an answer without any is `malformed_response`.
+ * the type that `speech_started` names. An answer without any is `malformed_response`, and one that breaks off never ends with `speech_completed`.
+ * The request's metadata is on `speech_started`.
  */
 export interface SpeechAdapter extends ModelAdapter {
   speak(request: SpeechRequest, options?: AdapterOptions): AsyncIterable<SpeechEvent>
@@ -172,22 +173,17 @@ export interface SpeechAdapter extends ModelAdapter {
 
 /** Something that a speech adapter has received. */
 export type SpeechEvent =
-  | {
-      readonly type: 'speech_started'
-      /** Of the audio that follows, as the provider names it: `audio/mpeg`. */
-      readonly mimeType: string
-      readonly id?: string | undefined
-      readonly model?: string | undefined
-      readonly warnings: readonly Warning[]
-    }
+  | ({ readonly type: 'speech_started' } & SpeechStart)
   | { readonly type: 'audio_delta'; readonly bytes: Uint8Array }
   | { readonly type: 'speech_completed'; readonly usage: Usage }
 
 /**
- * The contract of a provider that writes down what is said. A file that is larger than the provider takes fails with `invalid_request`, and the
- * limit in the message, before any I/O. Failures and metadata as those of embeddings.
+ * The contract of a provider that writes down what is said. A file that is larger than `maxBytes` fails with `invalid_request`, and the
+ * limit in the message, before any I/O. Times are in seconds, and none ends before it starts. Failures and metadata as those of embeddings.
  */
 export interface TranscriptionAdapter extends ModelAdapter {
+  /** The largest file that the provider takes, in bytes. Absent: no limit is known. */
+  readonly maxBytes?: number | undefined
   transcribe(
     request: TranscriptionRequest,
     options?: AdapterOptions,

@@ -88,7 +88,7 @@ async function refusal(response: Response, call: HttpCall): Promise<AdapterError
 }
 
 /** The text of a response that is not an answer: what comes of it in time. One that breaks off is not quoted. */
-async function failureText(response: Response, call: HttpCall): Promise<string> {
+export async function failureText(response: Response, call: HttpCall): Promise<string> {
   try {
     return (await readBounded(response, maxFailureBytes, call)).text
   } catch (error) {

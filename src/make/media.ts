@@ -204,6 +204,13 @@ function checkedFile<T extends InlineFile | RemoteFile>(
   return file
 }
 
+/** A file without what else a response that is a file has: `speak` returns one. Anything else is returned as it is. */
+export function plainFile(file: MediaFile): MediaFile {
+  if (file?.type !== 'base64' || !('requestId' in file)) return file
+  const { type, base64, mimeType, name } = file
+  return defined<InlineFile>({ type, base64, mimeType, name })
+}
+
 /** The bytes of an image or file that holds them. */
 export function imageToBytes(image: Image | MediaFile): ReturnType<typeof Uint8Array.from> {
   return base64ToBytes(inline(image).base64)
@@ -281,5 +288,22 @@ export function base64ToBytes(base64: string): ReturnType<typeof Uint8Array.from
   const binary = atob(base64)
   const bytes = new Uint8Array(binary.length)
   for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)
+  return bytes
+}
+
+/** The number of bytes that a base64 text encodes. */
+export function decodedSize(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.floor((base64.length * 3) / 4) - padding
+}
+
+/** Pieces of bytes as one. */
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(pieces.reduce((size, { byteLength }) => size + byteLength, 0))
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.byteLength
+  }
   return bytes
 }

@@ -21,6 +21,7 @@ import type {
   TextPart,
   ToolCall,
 } from '../types/message.ts'
+import { plainFile } from './media.ts'
 import { typeIssues } from './sniff.ts'
 
 /** What a message may have besides its content. */
@@ -157,10 +158,14 @@ export function imagePart(
   return made
 }
 
-/** A file part of a message: a PDF, audio, video or text. An API that does not take it refuses the call by name. */
+/**
+ * A file part of a message: a PDF, audio, video or text. What `speak` returns is a file too. An API that does not take it refuses the call by
+ * name.
+ */
 export function filePart(file: MediaFile, options: PartSettings = {}): FilePart {
   assertOptions('invalid_message', options, ['providerOptions'])
-  const made = defined<FilePart>({ type: 'file', file, providerOptions: options.providerOptions })
+  const { providerOptions } = options
+  const made = defined<FilePart>({ type: 'file', file: plainFile(file), providerOptions })
   assertValid('invalid_message', part(made))
   return made
 }

@@ -223,6 +223,8 @@ const check: Check = optionsOf({
   moderation: anything,
   embeddings: anything,
   rerank: anything,
+  speech: anything,
+  transcriptions: anything,
   repeat: flag,
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,

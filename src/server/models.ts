@@ -2,7 +2,10 @@ import type { EmbeddingScriptEntry } from '../testing/fake-embeddings.ts'
 import type { ImageScriptEntry } from '../testing/fake-images.ts'
 import type { ModerationScriptEntry } from '../testing/fake-moderation.ts'
 import type { RerankScriptEntry } from '../testing/fake-rerank.ts'
+import type { SpeechScriptEntry } from '../testing/fake-speech.ts'
+import type { TranscriptionScriptEntry } from '../testing/fake-transcription.ts'
 import type { ServedKind, ServedModel } from './served-model.ts'
+import { servedSpeech, servedTranscription } from './wire-audio.ts'
 import { servedEmbeddings } from './wire-embeddings.ts'
 import { servedImages } from './wire-images.ts'
 import { servedModeration } from './wire-moderation.ts'
@@ -18,6 +21,10 @@ export interface ModelScripts {
   readonly embeddings?: readonly EmbeddingScriptEntry[] | undefined
   /** One entry per reranking call, as those of `fakeRerank`. Without it, documents are ranked by the words of the query that they have. */
   readonly rerank?: readonly RerankScriptEntry[] | undefined
+  /** One entry per speech call, as those of `fakeSpeech`. Without them everything is said as a tone. */
+  readonly speech?: readonly SpeechScriptEntry[] | undefined
+  /** One entry per transcription call, as those of `fakeTranscription`. Without them such a tone is read back. */
+  readonly transcriptions?: readonly TranscriptionScriptEntry[] | undefined
 }
 
 /** Makes the models of a server, each with its own place in its script. An invalid script throws. */
@@ -28,4 +35,6 @@ export const serveModel: {
   moderation: ({ moderation }) => servedModeration(moderation),
   embeddings: ({ embeddings }) => servedEmbeddings(embeddings),
   rerank: ({ rerank }) => servedRerank(rerank),
+  speech: ({ speech }) => servedSpeech(speech),
+  transcriptions: ({ transcriptions }) => servedTranscription(transcriptions),
 }

@@ -177,10 +177,11 @@ async function playChat(
   const { status } = fault ?? {}
   if (status !== undefined) return refuseByFault(route, { ...fault, status }, requestId)
   const model = route.model ?? text(body['model'])
-  if (drawsImages(route, body) && state.options.images !== undefined) {
-    const images = { type: 'model', provider: 'gemini', kind: 'images' } as const
-    const drawer = state.source.modelOf('images', key)
-    return applyFault(await drawer.answer(images, { model, requestId, body }), fault)
+  const kind = otherKind(route, body)
+  if (kind !== undefined && state.options[kind] !== undefined) {
+    const asked = { type: 'model', provider: 'gemini', kind } as const
+    const answered = state.source.modelOf(kind, key).answer(asked, { model, requestId, body })
+    return applyFault(await answered, fault)
   }
   const taken = state.source.take(key, () => ({ ...shown(incoming), body, format }))
   if (taken === undefined) return refuseExhausted(route, state.source.size, requestId)
@@ -196,11 +197,14 @@ async function playChat(
   return state.answers.answer(taken, ask, fault)
 }
 
-function drawsImages({ provider }: ChatRoute, body: JsonObject): boolean {
-  if (provider !== 'gemini') return false
+/** What a call of Gemini asks for beside text: images or speech. */
+function otherKind({ provider }: ChatRoute, body: JsonObject): 'images' | 'speech' | undefined {
+  if (provider !== 'gemini') return undefined
   const config = objectOf(body['generationConfig'] ?? body['generation_config'])
   const modalities = config['responseModalities'] ?? config['response_modalities']
-  return Array.isArray(modalities) && modalities.includes('IMAGE')
+  if (!Array.isArray(modalities)) return undefined
+  if (modalities.includes('IMAGE')) return 'images'
+  return modalities.includes('AUDIO') ? 'speech' : undefined
 }
 
 function text(value: unknown): string {
@@ -256,13 +260,15 @@ async function answerModel(
 async function playModel(
   state: ServerState,
   route: ModelRoute,
-  { key, requestId }: Incoming,
+  { key, requestId, bytes, headers }: Incoming,
   body: JsonObject,
 ): Promise<Answer> {
   const fault = nextFault(state)
   const { status } = fault ?? {}
   if (status !== undefined) return refuseByFault(route, { ...fault, status }, requestId)
-  const call = { model: route.model ?? text(body['model']), requestId, body }
+  const contentType = headers['content-type'] ?? ''
+  const sent = bytes === undefined ? {} : { sent: { bytes, contentType } }
+  const call = { model: route.model ?? text(body['model']), requestId, body, ...sent }
   return applyFault(await state.source.modelOf(route.kind, key).answer(route, call), fault)
 }
 

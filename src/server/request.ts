@@ -58,6 +58,8 @@ const posts: Readonly<Record<string, Route>> = {
   '/v1/embeddings': { type: 'model', provider: 'openai', kind: 'embeddings' },
   '/v1/rerank': { type: 'model', provider: 'openai', kind: 'rerank' },
   '/v2/rerank': { type: 'model', provider: 'openai', kind: 'rerank' },
+  '/v1/audio/speech': { type: 'model', provider: 'openai', kind: 'speech' },
+  '/v1/audio/transcriptions': { type: 'model', provider: 'openai', kind: 'transcriptions' },
 }
 
 function images(operation: ImageOperation): ModelRoute {
@@ -89,7 +91,7 @@ const azure = /^\/openai\/(?:(v1)\/|deployments\/([^/]+)\/)?(.+)$/
 
 /**
  * A path of Azure: those of OpenAI below `/openai/v1`, or the older ones, which need an `api-version`. Of these, the one of
- * Chat Completions and those of images and embeddings name the deployment, and the others do not.
+ * Chat Completions and those of images, audio and embeddings name the deployment, and the others do not.
  */
 function azureRoute(
   method: string,
@@ -99,7 +101,8 @@ function azureRoute(
 ): Route {
   const [, version, deployment, rest = ''] = azure.exec(path) ?? []
   const dated = /[?&]api-version=[^&]/.test(query)
-  const inDeployment = /^(?:chat\/|images\/|embeddings$)/.test(rest) === (deployment !== undefined)
+  const inDeployment =
+    /^(?:chat\/|images\/|audio\/|embeddings$)/.test(rest) === (deployment !== undefined)
   const isKnown = version !== undefined || (dated && inDeployment)
   if (!isKnown) return { type: 'unknown', provider: 'openai', status: 404 }
   const route = routeOf(method, `/v1/${rest}`, headers)

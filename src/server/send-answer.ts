@@ -29,7 +29,7 @@ export function prepareAnswer(answer: WireAnswer, pieces = false): PreparedAnswe
   const writes = frames.map(({ bytes, delayMs = 0 }) => ({ bytes, delayMs }))
   const [only] = writes
   const length = frames.length === 1 && end === 'normal' ? only?.bytes.length : undefined
-  const streamed = /event-?stream/.test(headers['content-type'] ?? '')
+  const streamed = /event-?stream|^audio\//.test(headers['content-type'] ?? '')
   const framing =
     length === undefined || streamed
       ? { 'transfer-encoding': 'chunked' }

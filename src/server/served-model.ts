@@ -12,7 +12,13 @@ export interface ServedModel {
 }
 
 /** The kinds of models that are not chat, by the option of the server that has their script. */
-export type ServedKind = 'images' | 'moderation' | 'embeddings' | 'rerank'
+export type ServedKind =
+  | 'images'
+  | 'moderation'
+  | 'embeddings'
+  | 'rerank'
+  | 'speech'
+  | 'transcriptions'
 
 /** A path of a model that is not chat. */
 export interface ModelRoute {
@@ -32,6 +38,8 @@ export interface ModelCallFacts {
   readonly model: string
   readonly requestId: string
   readonly body: JsonObject
+  /** The body as it was sent, for those that need the files of a form. */
+  readonly sent?: { readonly bytes: Uint8Array; readonly contentType: string }
 }
 
 /** What a fake answered, or how the provider says that it failed. */

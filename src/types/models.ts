@@ -102,8 +102,15 @@ export interface SpeechRequest extends RequestFields {
   readonly speed?: number
 }
 
+/** What is known of a speech call when its first bytes have come. */
+export interface SpeechStart extends Omit<ResponseFields, 'usage'> {
+  /** Of the audio that follows, without parameters: `audio/mpeg`. */
+  readonly mimeType: string
+}
+
 /**
- * One speech call's output: the audio as a file that holds its bytes, and what is known of the call. `filePart` takes it as it is.
+ * One speech call's output: the audio as a file that holds its bytes, and what is known of the call. `filePart`, `transcribe` and `imageToBytes`
+ * take it as it is.
  */
 export interface SpeechResponse extends InlineFile, ResponseFields {}
 
@@ -119,7 +126,7 @@ export interface TranscriptionRequest extends RequestFields {
   readonly timestamps?: 'segment' | 'word'
 }
 
-/** A passage of a transcript with its times, in seconds. */
+/** A passage of a transcript with its times, in seconds: `0 <= start <= end`. */
 export interface TranscriptSegment {
   readonly text: string
   readonly start: number
@@ -128,7 +135,7 @@ export interface TranscriptSegment {
   readonly speaker?: string
 }
 
-/** A word of a transcript with its times, in seconds. */
+/** A word of a transcript with its times, in seconds: `0 <= start <= end`. */
 export interface TranscriptWord {
   readonly text: string
   readonly start: number
@@ -138,7 +145,7 @@ export interface TranscriptWord {
 /** One transcription call's output. */
 export interface TranscriptionResponse extends ResponseFields {
   readonly text: string
-  /** The passages in their order, if the provider has told them. */
+  /** The passages in their order, if the provider has told them: as it wrote them, with the spaces between them. */
   readonly segments?: readonly TranscriptSegment[]
   readonly words?: readonly TranscriptWord[]
   /** The language that was spoken, as the provider names it. */

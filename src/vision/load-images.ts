@@ -1,5 +1,5 @@
 import { ImageAdapterError } from '../errors/errors.ts'
-import { base64Problem, base64ToBytes, bytesToBase64 } from '../make/media.ts'
+import { base64Problem, base64ToBytes, bytesToBase64, decodedSize, joined } from '../make/media.ts'
 import { sniffMimeType, typeProblem } from '../make/sniff.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
@@ -148,16 +148,6 @@ export function imageHead({ content }: Pick<LoadedImage, 'content'>, length: num
   return joined(pieces)
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(pieces.reduce((size, { byteLength }) => size + byteLength, 0))
-  let at = 0
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.byteLength
-  }
-  return bytes
-}
-
 /** The same bytes over an unshared buffer, which `Blob` needs. Only shared memory is copied. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = bytes
@@ -190,12 +180,6 @@ export function checkInlineImage(
 /** The first bytes of an inline image, at most `length`; the rest is not decoded. */
 export function inlineHead(base64: string, length: number): Uint8Array {
   return base64ToBytes(base64.slice(0, Math.ceil(length / 3) * 4))
-}
-
-/** The number of bytes that a base64 text encodes. */
-export function decodedSize(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
-  return Math.floor((base64.length * 3) / 4) - padding
 }
 
 /** A file that a provider does not accept because of its size, as a sentence that follows its path. */

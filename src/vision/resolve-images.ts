@@ -6,6 +6,7 @@ import {
   type AllmError,
 } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
+import { decodedSize } from '../make/media.ts'
 import { typeProblem } from '../make/sniff.ts'
 import { base64Problem, validateImage } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -14,7 +15,7 @@ import type { Image, MediaFile, StoredFile, StoredImage } from '../types/media.t
 import type { Message, Part, Role } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ImageLimits } from './fetch-image.ts'
-import { checkInlineImage, decodedSize, tooLarge } from './load-images.ts'
+import { checkInlineImage, tooLarge } from './load-images.ts'
 
 /** Whether any message of a request has an image or a file. */
 export function hasMedia(request: ModelRequest): boolean {

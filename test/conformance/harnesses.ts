@@ -7,13 +7,30 @@ import type {
   ImageHarness,
   ModerationHarness,
   RerankHarness,
+  SpeechHarness,
+  TranscriptionHarness,
 } from '../../src/conformance.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
-import { gemini, geminiEmbeddings, geminiImages } from '../../src/gemini.ts'
+import { gemini, geminiEmbeddings, geminiImages, geminiSpeech } from '../../src/gemini.ts'
 import type { Fetch } from '../../src/http/call.ts'
-import { openai, openaiEmbeddings, openaiImages, openaiModeration } from '../../src/openai.ts'
+import {
+  openai,
+  openaiEmbeddings,
+  openaiImages,
+  openaiModeration,
+  openaiSpeech,
+  openaiTranscription,
+} from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
-import { fake, fakeEmbeddings, fakeImages, fakeModeration, fakeRerank } from '../../src/testing.ts'
+import {
+  fake,
+  fakeEmbeddings,
+  fakeImages,
+  fakeModeration,
+  fakeRerank,
+  fakeSpeech,
+  fakeTranscription,
+} from '../../src/testing.ts'
 
 const everything: readonly ChatCapability[] = [
   'requests',
@@ -298,6 +315,69 @@ export const httpRerankHarness: RerankHarness = {
     const server = await createFakeServer({ rerank: script })
     return {
       adapter: cohereRerank({ baseUrl: server.openaiBaseUrl, apiKey }),
+      requests: () => server.requests,
+      close: () => server.close(),
+    }
+  },
+}
+
+/** A speech fake throws a scripted error as it is, and sends nothing; its calls are what it shows of requests. */
+export const fakeSpeechHarness: SpeechHarness = {
+  patienceMs,
+  capabilities: ['requests', 'connections', 'cut', 'usage', 'retry_after', 'detailed_errors'],
+  start(script) {
+    const adapter = fakeSpeech({ script })
+    return { adapter, requests: () => adapter.calls, openConnections: () => adapter.openStreams }
+  },
+}
+
+/** The harness of a provider's speech adapter, over real HTTP. Gemini answers in one piece. */
+export function httpSpeechHarness(provider: 'openai' | 'gemini'): SpeechHarness {
+  const both = ['requests', 'cut', 'retry_after', 'detailed_errors', 'error_origin'] as const
+  return {
+    patienceMs,
+    capabilities: [...both, provider === 'openai' ? 'connections' : 'usage'],
+    async start(script) {
+      const server = await createFakeServer({ speech: script })
+      const { openaiBaseUrl, geminiBaseUrl } = server
+      return {
+        adapter:
+          provider === 'openai'
+            ? openaiSpeech({ baseUrl: openaiBaseUrl, apiKey })
+            : geminiSpeech({ baseUrl: geminiBaseUrl, apiKey }),
+        requests: () => server.requests,
+        openConnections: () => server.openAnswers,
+        close: () => server.close(),
+      }
+    },
+  }
+}
+
+/** A transcription fake records what it refuses, and throws a scripted error as it is. */
+export const fakeTranscriptionHarness: TranscriptionHarness = {
+  patienceMs,
+  capabilities: ['segments', 'words', 'language', 'retry_after', 'detailed_errors'],
+  start: (script) => ({ adapter: fakeTranscription({ script }) }),
+}
+
+/** The harness of OpenAI's transcription adapter, over real HTTP. */
+export const openaiTranscriptionHarness: TranscriptionHarness = {
+  patienceMs,
+  model: 'whisper-1',
+  capabilities: [
+    'requests',
+    'segments',
+    'words',
+    'language',
+    'size_limit',
+    'retry_after',
+    'detailed_errors',
+    'error_origin',
+  ],
+  async start(script) {
+    const server = await createFakeServer({ transcriptions: script })
+    return {
+      adapter: openaiTranscription({ baseUrl: server.openaiBaseUrl, apiKey }),
       requests: () => server.requests,
       close: () => server.close(),
     }

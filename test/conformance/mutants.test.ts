@@ -8,12 +8,15 @@ import {
   runCases,
   runStoreCases,
   sessionStoreCases,
+  speechAdapterCases,
   streamAdapterCases,
   toolExecutorCases,
   toolResultEncoderCases,
+  transcriptionAdapterCases,
   type ConformanceCase,
   type Declares,
 } from '../../src/conformance.ts'
+import { speechMutants, transcriptionMutants } from './mutants/audio-mutants.ts'
 import { countingMutants } from './mutants/counting-mutants.ts'
 import { embeddingMutants, rerankMutants } from './mutants/embedding-mutants.ts'
 import { encoderMutants, executorMutants } from './mutants/executor-mutants.ts'
@@ -47,6 +50,9 @@ describe('an image adapter in which', () => hunt(imageAdapterCases, imageMutants
 describe('a moderation adapter in which', () => hunt(moderationAdapterCases, moderationMutants))
 describe('an embedding adapter in which', () => hunt(embeddingAdapterCases, embeddingMutants))
 describe('a rerank adapter in which', () => hunt(rerankAdapterCases, rerankMutants))
+describe('a speech adapter in which', () => hunt(speechAdapterCases, speechMutants))
+describe('a transcription adapter in which', () =>
+  hunt(transcriptionAdapterCases, transcriptionMutants))
 describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutants))
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
@@ -73,6 +79,8 @@ test.each([
   ['moderation adapters', moderationAdapterCases, moderationMutants],
   ['embedding adapters', embeddingAdapterCases, embeddingMutants],
   ['rerank adapters', rerankAdapterCases, rerankMutants],
+  ['speech adapters', speechAdapterCases, speechMutants],
+  ['transcription adapters', transcriptionAdapterCases, transcriptionMutants],
   ['tool executors', toolExecutorCases, executorMutants],
   ['encoders', toolResultEncoderCases, encoderMutants],
 ] as const)('every case for %s is failed by some defect', (_, cases, mutants) => {

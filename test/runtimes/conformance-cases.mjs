@@ -4,10 +4,12 @@ import {
   imageAdapterCases,
   runStoreCases,
   sessionStoreCases,
+  speechAdapterCases,
   streamAdapterCases,
+  transcriptionAdapterCases,
 } from 'allm-ts/conformance'
 import { memoryStore } from 'allm-ts/stores'
-import { fake, fakeImages } from 'allm-ts/testing'
+import { fake, fakeImages, fakeSpeech, fakeTranscription } from 'allm-ts/testing'
 import { wireHarness } from './wire-harness.mjs'
 
 /** The capabilities that the wire of every provider has, and those that only some have. */
@@ -39,12 +41,26 @@ const imageHarness = {
   start: (script) => ({ adapter: fakeImages({ script }) }),
 }
 
+const speechHarness = {
+  capabilities: ['connections', 'cut', 'usage', 'retry_after'],
+  start(script) {
+    const adapter = fakeSpeech({ script })
+    return { adapter, openConnections: () => adapter.openStreams }
+  },
+}
+const transcriptionHarness = {
+  capabilities: ['segments', 'words', 'language', 'retry_after'],
+  start: (script) => ({ adapter: fakeTranscription({ script }) }),
+}
+
 export const conformanceCases = Object.fromEntries([
   ...Object.entries(chatHarnesses).flatMap(([name, harness]) => [
     ...listed(streamAdapterCases, harness, `${name} streams`),
     ...listed(adapterCases, harness, `${name} generates`),
   ]),
   ...listed(imageAdapterCases, imageHarness, 'fake images'),
+  ...listed(speechAdapterCases, speechHarness, 'fake speech'),
+  ...listed(transcriptionAdapterCases, transcriptionHarness, 'fake transcription'),
   ...listed(sessionStoreCases, { start: () => ({ store: memoryStore() }) }, 'memory store'),
   ...listed(runStoreCases, { start: () => ({ store: memoryStore() }) }, 'memory store for runs'),
 ])

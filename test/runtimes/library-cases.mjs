@@ -5,6 +5,7 @@ import {
   chat,
   createEngine,
   EngineError,
+  fileFromBytes,
   findKey,
   generate,
   generateImage,
@@ -12,10 +13,13 @@ import {
   imageFromFile,
   imagePart,
   Session,
+  speak,
   streamChat,
   streamGenerate,
+  streamSpeech,
   textDeltas,
   tool,
+  transcribe,
   user,
 } from 'allm-ts'
 import { connectRun } from 'allm-ts/client'
@@ -29,6 +33,8 @@ import {
   currentEngine,
   fake,
   fakeImages,
+  fakeSpeech,
+  fakeTranscription,
   virtualClock,
   withEngine,
 } from 'allm-ts/testing'
@@ -290,6 +296,18 @@ export const libraryCases = {
   'images are generated': async () => {
     const engine = createEngine({ imageAdapter: fakeImages({ script: [['ok', [pixel]]] }) })
     same((await generateImage(engine, 'a pixel')).images, [pixel])
+  },
+
+  'a text is said, streamed and written down': async () => {
+    const engine = createEngine({
+      speechAdapter: fakeSpeech(),
+      transcriptionAdapter: fakeTranscription(),
+    })
+    const said = await speak(engine, 'Grüße')
+    same([said.mimeType, (await transcribe(engine, said)).text], ['audio/wav', 'Grüße'])
+    const response = await streamSpeech(engine, 'Grüße').toHttpResponse()
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    same(fileFromBytes(bytes, 'audio/wav').base64, said.base64)
   },
 
   'tools are served over MCP, and come back as tools': async () => {

@@ -52,21 +52,36 @@ export function modelCaller<Request extends { readonly model?: string }, Respons
   wire: ModelWire<Request, Response>,
 ): (request: Request, options?: AdapterOptions) => Promise<Response> {
   return async (asked, options = {}) => {
-    const { connection, failure = failedCall } = wire
-    const { provider, model } = connection
-    const requestId = options.requestId ?? (options.newId ?? randomId)('request')
-    const request = asked.model === undefined && model !== undefined ? { ...asked, model } : asked
-    wire.refuse?.(request, { provider, requestId })
-    const url = urlOf(connection, ...wire.path(request))
-    const call = await unsentCall(wire, url, { ...options, requestId, stream: false })
+    const { failure = failedCall } = wire
+    const ready = await readyCall(wire, asked, options)
+    const { call } = ready
     try {
-      const { warnings, warn } = warningList()
-      const body = await wire.body(request, call, warn)
-      const answer = await postForJson({ ...call, ...withBody(call, body) })
-      return wire.read(answer, { request, call, warnings })
+      return wire.read(await postForJson(call), ready)
     } catch (error) {
       throw secretsOf(call).cleanError(failure(error, call))
     }
+  }
+}
+
+/** A call with its body, and what is known of it when its answer is read. */
+export async function readyCall<Request extends { readonly model?: string }>(
+  wire: Omit<ModelWire<Request, unknown>, 'read'>,
+  asked: Request,
+  options: AdapterOptions,
+): Promise<AnswerContext<Request>> {
+  const { connection, failure = failedCall } = wire
+  const { provider, model } = connection
+  const requestId = options.requestId ?? (options.newId ?? randomId)('request')
+  const request = asked.model === undefined && model !== undefined ? { ...asked, model } : asked
+  wire.refuse?.(request, { provider, requestId })
+  const url = urlOf(connection, ...wire.path(request))
+  const call = await unsentCall(wire, url, { ...options, requestId, stream: false })
+  const { warnings, warn } = warningList()
+  try {
+    const body = await wire.body(request, call, warn)
+    return { request, call: { ...call, ...withBody(call, body) }, warnings }
+  } catch (error) {
+    throw secretsOf(call).cleanError(failure(error, call))
   }
 }
 

@@ -1,0 +1,99 @@
+/** How samples are written: 16 bits each, little-endian, the channels in turn. */
+export interface SampleFormat {
+  readonly sampleRate: number
+  readonly channels: number
+}
+
+const headerLength = 44
+
+/** The header of a WAV file for so many bytes of samples. They follow it as they are. */
+export function wavHeader(dataBytes: number, { sampleRate, channels }: SampleFormat): Uint8Array {
+  const header = new Uint8Array(headerLength)
+  const view = new DataView(header.buffer)
+  const frame = channels * 2
+  write(header, 0, 'RIFF')
+  view.setUint32(4, headerLength - 8 + dataBytes, true)
+  write(header, 8, 'WAVEfmt ')
+  view.setUint32(16, 16, true)
+  // Samples as they are.
+  view.setUint16(20, 1, true)
+  view.setUint16(22, channels, true)
+  view.setUint32(24, sampleRate, true)
+  view.setUint32(28, sampleRate * frame, true)
+  view.setUint16(32, frame, true)
+  view.setUint16(34, 16, true)
+  write(header, 36, 'data')
+  view.setUint32(40, dataBytes, true)
+  return header
+}
+
+/** Writes four letters at a time, as the names of chunks are. */
+function write(into: Uint8Array, at: number, name: string): void {
+  for (let index = 0; index < name.length; index++) into[at + index] = name.charCodeAt(index)
+}
+
+/** One part of a WAV file: its name of four letters, and its bytes. */
+interface WavChunk {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** The parts of a WAV file; none if it is not one. What goes beyond the end of the bytes is cut there. */
+export function wavChunks(bytes: Uint8Array): readonly WavChunk[] {
+  if (nameAt(bytes, 0) !== 'RIFF' || nameAt(bytes, 8) !== 'WAVE') return []
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const chunks: WavChunk[] = []
+  for (let at = 12; at + 8 <= bytes.byteLength;) {
+    const length = view.getUint32(at + 4, true)
+    chunks.push({ name: nameAt(bytes, at), bytes: bytes.subarray(at + 8, at + 8 + length) })
+    // Chunks begin at even places.
+    at += 8 + length + (length % 2)
+  }
+  return chunks
+}
+
+function nameAt(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4))
+}
+
+/** The format of a WAV file's samples, if it is one of samples of 16 bits. */
+export function sampleFormatOf(chunks: readonly WavChunk[]): SampleFormat | undefined {
+  const format = chunks.find(({ name }) => name === 'fmt ')?.bytes
+  if (format === undefined || format.byteLength < 16) return undefined
+  const view = new DataView(format.buffer, format.byteOffset, format.byteLength)
+  const channels = view.getUint16(2, true)
+  const sampleRate = view.getUint32(4, true)
+  const isPlain = view.getUint16(0, true) === 1 && view.getUint16(14, true) === 16
+  return isPlain && channels > 0 && sampleRate > 0 ? { sampleRate, channels } : undefined
+}
+
+/** A WAV file of samples, with a comment in it. A file without a comment has the shortest header. */
+export function wavFile(samples: Int16Array, format: SampleFormat, comment = ''): Uint8Array {
+  const dataBytes = samples.length * 2
+  const text = new TextEncoder().encode(comment)
+  const noted = text.byteLength === 0 ? 0 : 20 + text.byteLength + (text.byteLength % 2)
+  const file = new Uint8Array(headerLength + dataBytes + noted)
+  const view = new DataView(file.buffer)
+  file.set(wavHeader(dataBytes, format))
+  for (const [index, sample] of samples.entries()) {
+    view.setInt16(headerLength + index * 2, sample, true)
+  }
+  if (noted === 0) return file
+  const at = headerLength + dataBytes
+  view.setUint32(4, file.byteLength - 8, true)
+  write(file, at, 'LIST')
+  view.setUint32(at + 4, noted - 8, true)
+  write(file, at + 8, 'INFOICMT')
+  view.setUint32(at + 16, text.byteLength, true)
+  file.set(text, at + 20)
+  return file
+}
+
+/** The comment of a WAV file, as `wavFile` writes it. */
+export function wavComment(chunks: readonly WavChunk[]): string | undefined {
+  const info = chunks.find(({ name, bytes }) => name === 'LIST' && nameAt(bytes, 0) === 'INFO')
+  const bytes = info?.bytes ?? new Uint8Array()
+  if (bytes.byteLength < 12 || nameAt(bytes, 4) !== 'ICMT') return undefined
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(8, true)
+  return new TextDecoder().decode(bytes.subarray(12, 12 + length))
+}

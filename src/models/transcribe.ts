@@ -1,0 +1,91 @@
+import type { TranscriptionAdapter } from '../contracts/adapter.ts'
+import type { Engine } from '../contracts/engine.ts'
+import { AdapterError } from '../errors/errors.ts'
+import { decodedSize, plainFile } from '../make/media.ts'
+import { fine, type Check } from '../schema/checks.ts'
+import { validateTranscriptionRequest } from '../schema/validate-audio.ts'
+import { defined } from '../types/guards.ts'
+import type { MediaFile } from '../types/media.ts'
+import type { TranscriptionRequest, TranscriptionResponse } from '../types/models.ts'
+import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
+
+/**
+ * Writes down what is said in a recording.
+ *
+ * It uses the engine's `transcriptionAdapter` and `transcriptionModel`. The recording is a file that holds its bytes, as `fileFromPath`,
+ * `fileFromBytes` and `speak` make it. One that is larger than the provider takes is refused before a key is looked up. Transient failures are retried by the
+ * engine's retry policy; each attempt sends the file again.
+ */
+export async function transcribe(
+  engine: Engine,
+  file: MediaFile,
+  options: TranscriptionCallOptions = {},
+): Promise<TranscriptionResponse> {
+  const audioBytes = sizeOf(file)
+  const kind: typeof transcriptionCalls = {
+    ...transcriptionCalls,
+    outcome: (response) => ({ ...transcriptionCalls.outcome(response), audioBytes }),
+  }
+  return callModel(engine, kind, options, (fields) =>
+    defined<TranscriptionRequest>({
+      ...fields,
+      file: plainFile(file),
+      language: options.language,
+      prompt: options.prompt,
+      timestamps: options.timestamps,
+    }),
+  )
+}
+
+/** Every option of a transcription call. */
+export interface TranscriptionCallOptions extends ModelCallOptions {
+  /** The language that is spoken, as `en` or `de`. The model finds it out without it. */
+  readonly language?: string | undefined
+  /** Names and words that occur in it, in the style of the transcript that is wanted. */
+  readonly prompt?: string | undefined
+  /** The times that are wanted beside the text. A model that knows none is sent no such wish, and `warnings` says so. */
+  readonly timestamps?: TranscriptionRequest['timestamps'] | undefined
+}
+
+/** For options that become fields of the request, which is checked later. */
+const later: Check = () => fine
+
+const transcriptionCalls: SingleCallKind<
+  'transcription',
+  TranscriptionRequest,
+  TranscriptionResponse
+> = {
+  slot: 'transcription',
+  span: 'transcribe',
+  options: modelCallOptions({
+    language: later,
+    prompt: later,
+    timestamps: later,
+  } satisfies Readonly<
+    Record<Exclude<keyof TranscriptionCallOptions, keyof ModelCallOptions>, Check>
+  >),
+  request: validateTranscriptionRequest,
+  // What is too large is refused by the adapter, by its limit, whether or not there is a key.
+  isPossible: ({ maxBytes = Infinity }, { file }) => (sizeOf(file) ?? 0) <= maxBytes,
+  async send(adapter, request, given) {
+    return conforming(await adapter.transcribe(request, given), adapter, given.requestId)
+  },
+  outcome: ({ id, model, usage }) => ({ responseId: id, responseModel: model, usage }),
+}
+
+/** The size of a file that holds its bytes. A caller without types may pass anything; the validator reports it. */
+function sizeOf(file: MediaFile): number | undefined {
+  const isInline = file?.type === 'base64' && typeof file.base64 === 'string'
+  return isInline ? decodedSize(file.base64) : undefined
+}
+
+/** The response, if it is one. */
+function conforming(
+  response: TranscriptionResponse,
+  { provider }: TranscriptionAdapter,
+  requestId: string | undefined,
+): TranscriptionResponse {
+  if (typeof response?.text === 'string') return response
+  const message = `${provider} returned a response without a text`
+  throw new AdapterError('malformed_response', message, { provider, requestId })
+}

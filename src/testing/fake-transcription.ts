@@ -1,0 +1,149 @@
+import type { TranscriptionAdapter } from '../contracts/adapter.ts'
+import { AdapterError } from '../errors/errors.ts'
+import { base64ToBytes, decodedSize } from '../make/media.ts'
+import { sampleFormatOf, wavChunks, wavComment } from '../make/wav.ts'
+import { listOf, must, shapeOf, text, type Check } from '../schema/checks.ts'
+import { defined } from '../types/guards.ts'
+import type {
+  TranscriptionRequest,
+  TranscriptionResponse,
+  TranscriptSegment,
+  TranscriptWord,
+} from '../types/models.ts'
+import type { Usage } from '../types/response.ts'
+import { usageCheck } from './check-script.ts'
+import {
+  amount,
+  scriptedModel,
+  type ModelGrammar,
+  type ModelScriptEntry,
+  type ScriptedFacts,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+} from './scripted-model.ts'
+
+/**
+ * Makes a transcription adapter that answers from a script, or reads back what `fakeSpeech` said.
+ *
+ * Without a script, the transcript of a file that `fakeSpeech` made without a script is the text in it, with the times that the request asks for; any other
+ * file fails with `no_scripted_response`. With a script the answer does not depend on the request, and a call after the last entry fails likewise. A file
+ * of more than 25 MiB is refused. The response has the id and the metadata of the request, unless the script has its own.
+ */
+export function fakeTranscription(options: FakeTranscriptionOptions = {}): FakeTranscription {
+  const { shown, play } = scriptedModel(options, grammar)
+  return Object.assign(shown, {
+    maxBytes,
+    async transcribe(request, callOptions = {}) {
+      const { value, facts = {}, requestId } = play(request, callOptions)
+      return defined<TranscriptionResponse>({
+        requestId: facts.requestId ?? requestId,
+        id: facts.id,
+        model: facts.model ?? request.model,
+        provider: 'fake',
+        ...(typeof value === 'string' ? { text: value } : value),
+        usage: facts.usage ?? {},
+        warnings: facts.warnings ?? [],
+        metadata: facts.metadata ?? request.metadata,
+      })
+    },
+  } satisfies Pick<TranscriptionAdapter, 'maxBytes' | 'transcribe'>)
+}
+
+/** Options of `fakeTranscription`. All of them are checked when the fake is made. */
+export interface FakeTranscriptionOptions extends ScriptedModelOptions<
+  TranscriptionScriptEntry,
+  TranscriptionRequest
+> {}
+
+/** A transcription adapter that plays a script. It needs no model and no key. */
+export interface FakeTranscription
+  extends TranscriptionAdapter, ScriptedModel<TranscriptionRequest> {
+  readonly provider: 'fake'
+}
+
+/** A scripted transcript with more than its text. */
+export type ScriptedTranscript = Pick<
+  TranscriptionResponse,
+  'text' | 'segments' | 'words' | 'language' | 'duration'
+>
+
+/** The facts of a scripted transcript beside it. */
+export interface ScriptedTranscriptionFacts extends ScriptedFacts {
+  readonly usage?: Usage
+}
+
+/** One entry of a transcription script: a text, or a transcript with its times. */
+export type TranscriptionScriptEntry = ModelScriptEntry<
+  string | ScriptedTranscript,
+  ScriptedTranscriptionFacts
+>
+
+const maxBytes = 25 * 1024 * 1024
+
+const transcript: Check = shapeOf<ScriptedTranscript>(
+  { text },
+  {
+    segments: listOf(
+      shapeOf<TranscriptSegment>({ text, start: amount, end: amount }, { speaker: text }),
+    ),
+    words: listOf(shapeOf<TranscriptWord>({ text, start: amount, end: amount }, {})),
+    language: text,
+    duration: amount,
+  },
+)
+
+const wanted: Check = must(
+  'a text or a transcript with a text',
+  (value) => typeof value === 'object',
+)
+
+const grammar: ModelGrammar<
+  string | ScriptedTranscript,
+  ScriptedTranscriptionFacts,
+  TranscriptionRequest
+> = {
+  value: 'transcript',
+  check: (value) => {
+    if (typeof value === 'string') return []
+    const issues = wanted(value)
+    return issues.length > 0 ? issues : transcript(value)
+  },
+  facts: { usage: usageCheck },
+  refuse({ file }, requestId) {
+    const size = file.type === 'base64' ? decodedSize(file.base64) : 0
+    if (size <= maxBytes) return
+    const message = `file has ${size} bytes; fake accepts at most ${maxBytes}`
+    const facts = { provider: 'fake', requestId, metadata: { size, maxBytes } }
+    throw new AdapterError('invalid_request', message, facts)
+  },
+  unscripted: (request) => [readBack(request)],
+}
+
+/** The transcript of what `fakeSpeech` said. */
+function readBack({ file, timestamps }: TranscriptionRequest): ScriptedTranscript {
+  const chunks = file.type === 'base64' ? wavChunks(base64ToBytes(file.base64)) : []
+  const said = wavComment(chunks)
+  const format = sampleFormatOf(chunks)
+  const samples = chunks.find(({ name }) => name === 'data')
+  if (said === undefined || format === undefined || samples === undefined) {
+    const message =
+      'no scripted transcript: without a script, only what fakeSpeech made is read back'
+    throw new AdapterError('no_scripted_response', message, { provider: 'fake' })
+  }
+  const duration = samples.bytes.byteLength / 2 / format.channels / format.sampleRate
+  return defined<ScriptedTranscript>({
+    text: said,
+    segments: timestamps === undefined ? undefined : [{ text: said, start: 0, end: duration }],
+    words: timestamps === 'word' ? wordsOf(said, duration) : undefined,
+    duration,
+  })
+}
+
+/** The words of a text, each as long as its share of the characters. */
+function wordsOf(said: string, duration: number): readonly TranscriptWord[] {
+  return Array.from(said.matchAll(/\S+/g), ({ 0: word, index }) => ({
+    text: word,
+    start: (index / said.length) * duration,
+    end: ((index + word.length) / said.length) * duration,
+  }))
+}
