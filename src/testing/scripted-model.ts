@@ -53,7 +53,7 @@ export interface ScriptedFacts {
 }
 
 /** The checks of `ScriptedFacts`, for a table of all facts. */
-export const scriptedFactChecks: Readonly<Record<keyof ScriptedFacts, Check>> = {
+const scriptedFactChecks: Readonly<Record<keyof ScriptedFacts, Check>> = {
   requestId: someText,
   id: text,
   model: text,
