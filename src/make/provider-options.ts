@@ -45,6 +45,16 @@ export function optionsFor(api: string, provider: string, options: ProviderOptio
   return provider === api ? shared : mergeOptions(shared, own)
 }
 
+/**
+ * Whether reasoning of one provider can be sent back to another: they are the same, or the same API on different platforms
+ * (`anthropic` and `anthropic-bedrock`), where signatures are valid for both.
+ */
+export function sharesReasoning(from: string | undefined, to: string): boolean {
+  return from?.replace(platform, '') === to.replace(platform, '')
+}
+
+const platform = /-(?:vertex|bedrock)$/
+
 /** What may have options for providers. */
 interface OptionsHolder {
   readonly providerOptions?: ProviderOptions

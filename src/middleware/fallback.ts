@@ -19,6 +19,7 @@ import {
   type EngineErrorReason,
   type StreamErrorReason,
 } from '../errors/errors.ts'
+import { sharesReasoning } from '../make/provider-options.ts'
 import { hookFailure } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import {
@@ -483,8 +484,9 @@ function foreignParts({ content }: Message, providers: readonly string[]): reado
   return content.filter((part) => {
     switch (part.type) {
       case 'reasoning':
+        return !providers.some((provider) => sharesReasoning(part.provider, provider))
       case 'provider_item':
-        return part.provider === undefined || !providers.includes(part.provider)
+        return !providers.includes(part.provider)
       case 'text':
       case 'image':
       case 'file':

@@ -9,8 +9,9 @@ import {
   onTelemetry,
   streamGenerate,
   user,
+  type Message,
 } from '../../src/index.ts'
-import { cache, record, replay } from '../../src/middleware.ts'
+import { cache, fallback, record, replay } from '../../src/middleware.ts'
 import { createFakeServer, renderWire, wireResponse, type WireOptions } from '../../src/server.ts'
 import { encodeMessage } from '../../src/server/wire-event-stream.ts'
 import type { Script } from '../../src/testing.ts'
@@ -229,6 +230,67 @@ describe('bodies and headers', () => {
     })
     expect(JSON.stringify(body['tools'])).toContain('parametersJsonSchema')
     expect(JSON.stringify(body)).not.toContain('includeServerSideToolInvocations')
+  })
+})
+
+describe('reasoning', () => {
+  const bedrock: Make = (fetch) =>
+    anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'key', fetch })
+  const vertex: Make = (fetch) => gemini({ platform: 'vertex', project, ...token, fetch })
+  const thought = (provider: string, opaque: JsonObject): Message => ({
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'two and two', provider, opaque },
+      { type: 'provider_item', provider, item: { type: 'web_search_result', from: provider } },
+      { type: 'text', text: 'four' },
+    ],
+  })
+
+  test.each([
+    ['anthropic', bedrock, { signature: 'sig' }, true],
+    ['anthropic-vertex', bedrock, { signature: 'sig' }, true],
+    ['anthropic-bedrock', bedrock, { signature: 'sig' }, true],
+    ['gemini-vertex', bedrock, { signature: 'sig' }, false],
+    ['acme-bedrock', bedrock, { signature: 'sig' }, false],
+    ['gemini', vertex, { signature: 'sig' }, true],
+    ['anthropic-vertex', vertex, { signature: 'sig' }, false],
+  ] as const)(
+    'of %s goes back to the same API on another platform',
+    async (from, make, opaque, isSent) => {
+      const messages = [user('2 + 2?'), thought(from, opaque), user('and 3?')]
+      const { text, body } = await sent(make, { messages })
+      expect(text.includes('two and two')).toBe(isSent)
+      expect(JSON.stringify(body)).toContain('four')
+    },
+  )
+
+  test('items of hosted tools do not', async () => {
+    const messages = [user('2 + 2?'), thought('anthropic', { signature: 'sig' }), user('and 3?')]
+    expect((await sent(bedrock, { messages })).text).not.toContain('web_search_result')
+  })
+
+  test('a fallback between platforms keeps it', async () => {
+    const asked: string[] = []
+    const first = bedrock(async () => new Response('{"message":"slow down"}', { status: 429 }))
+    const second = anthropic({
+      apiKey: 'key',
+      fetch: async (_url, { body }) => {
+        asked.push(String(body))
+        return wireResponse(renderWire('anthropic', hello, { stream: true }))
+      },
+    })
+    const engine = createEngine({
+      adapter: fallback([first, second]),
+      model: 'claude-sonnet-4-6',
+      retry: false,
+    })
+    const messages = [
+      user('2 + 2?'),
+      thought('anthropic-bedrock', { signature: 'sig' }),
+      user('and 3?'),
+    ]
+    await generate(engine, messages)
+    expect(asked[0]).toContain('two and two')
   })
 })
 

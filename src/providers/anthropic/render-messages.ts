@@ -1,5 +1,6 @@
 import { ValidationError } from '../../errors/errors.ts'
 import { parseObject } from '../../make/message-builder.ts'
+import { sharesReasoning } from '../../make/provider-options.ts'
 import { isErrorResult } from '../../make/tool-messages.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
@@ -544,7 +545,7 @@ function echoedBlock(
     return part.provider === provider ? { block, toolCalls } : undefined
   }
   const { opaque } = part
-  if (part.provider !== provider || !isObject(opaque)) return undefined
+  if (!sharesReasoning(part.provider, provider) || !isObject(opaque)) return undefined
   const { signature, redacted, block, toolCalls } = opaque
   const before = typeof toolCalls === 'number' ? toolCalls : 0
   if (typeof signature === 'string') {

@@ -1,4 +1,5 @@
 import { ValidationError } from '../../errors/errors.ts'
+import { sharesReasoning } from '../../make/provider-options.ts'
 import { isErrorResult } from '../../make/tool-messages.ts'
 import { assertNever, defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
@@ -102,7 +103,9 @@ function renderParts(message: Message, target: ContentsTarget): JsonObject[] {
         parts.push(renderFile(part.file, provider))
         break
       case 'reasoning':
-        if (role === 'assistant' && part.provider === provider) addReasoning(parts, part)
+        if (role === 'assistant' && sharesReasoning(part.provider, provider)) {
+          addReasoning(parts, part)
+        }
         break
       case 'provider_item': {
         if (part.provider !== provider) break
