@@ -272,8 +272,13 @@ describe('a model that is not chat', () => {
     const asked = { model: 'grey', metadata: { trace: 7 } }
 
     expect(await ask(asked, { requestId: 'r1' })).toEqual({
-      ...{ requestId: 'r1', id: 'a1', model: 'grey', provider: 'magpie' },
-      ...{ text: 'Hello', warnings: [], metadata: { trace: 7 } },
+      requestId: 'r1',
+      id: 'a1',
+      model: 'grey',
+      provider: 'magpie',
+      text: 'Hello',
+      warnings: [],
+      metadata: { trace: 7 },
     })
   })
 
@@ -288,7 +293,9 @@ describe('a model that is not chat', () => {
     })
 
     await expect(ask({}, { requestId: 'r1' })).rejects.toMatchObject({
-      ...{ reason: 'malformed_response', provider: 'magpie', requestId: 'r1' },
+      reason: 'malformed_response',
+      provider: 'magpie',
+      requestId: 'r1',
     })
   })
 
