@@ -50,6 +50,15 @@ export {
   type SchemaDialect,
   type SchemaPlace,
 } from './schema/lower-schema.ts'
+export {
+  modelCaller,
+  responseFields,
+  type AnswerContext,
+  type CallOrigin,
+  type ModelCallBody,
+  type ModelWire,
+} from './providers/shared/model-caller.ts'
+export { embeddingResponse, refuseTexts } from './providers/shared/embeddings.ts'
 export { requestSchemas, type RequestSchemas } from './providers/shared/schemas.ts'
 export type { AnswerForms } from './make/answer-text.ts'
 export { mergeOptions, optionsFor } from './make/provider-options.ts'

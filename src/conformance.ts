@@ -3,6 +3,7 @@ export {
   type EmbeddingCapability,
   type EncoderCapability,
   type ImageCapability,
+  type ModelCapability,
   type ModerationCapability,
   type RerankCapability,
   type RunStoreCapability,
@@ -30,6 +31,11 @@ export {
   type ReplayHarness,
 } from './conformance/replay.ts'
 export { ConformanceFailure } from './conformance/demands.ts'
+export type {
+  ModelHarness,
+  ModelStartOptions,
+  StartedModelAdapter,
+} from './conformance/model-adapter.ts'
 export {
   embeddingAdapterCases,
   type EmbeddingCase,

@@ -1,4 +1,4 @@
-export type { ServerScriptFunction } from './server/answers.ts'
+export type { ListedModel, ServerScriptFunction } from './server/answers.ts'
 export { createFakeServer, type FakeServer } from './server/fake-server.ts'
 export { type FakeServerOptions } from './server/request-handler.ts'
 export {

@@ -1,13 +1,18 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import {
+  asObject,
   asText,
   chatAdapter,
+  embeddingResponse,
   leaveOut,
   messageBuilder,
+  modelCaller,
   must,
   ndjsonSplitter,
+  refuseTexts,
   requestBody,
+  responseFields,
   settleConnection,
   streamHttp,
   type ConnectionOptions,
@@ -24,6 +29,7 @@ import {
   user,
 } from '../src/index.ts'
 import type { ChatAdapter, ModelEvent, ModelRequest } from '../src/index.ts'
+import type { EmbeddingAdapter, JsonObject } from '../src/index.ts'
 import { serve, sendJson } from './support/http-server.ts'
 
 interface EchoOptions extends ConnectionOptions {
@@ -219,5 +225,87 @@ describe('what follows from the wire:', () => {
     }
     expect(await accepted({})).toBe('application/x-ndjson, */*;q=0.5')
     expect(await accepted({ headers: { accept: 'application/jsonl' } })).toBe('application/jsonl')
+  })
+})
+
+describe('a model that is not chat', () => {
+  const connection = settleConnection(
+    { fetch: async () => Response.json({ vectors: 'none', id: 'a1', text: 'Hello' }) },
+    { provider: 'magpie', baseUrl: 'https://api.magpie.example/v1', needsKey: false },
+  )
+  const limits = { maxTexts: 2 }
+  const embed: EmbeddingAdapter['embed'] = modelCaller({
+    connection,
+    refuse: (request, call) => refuseTexts(limits, request, call),
+    path: () => ['/vectors'],
+    body: ({ texts }) => JSON.stringify({ texts }),
+    read: (answer, context) =>
+      embeddingResponse(asObject(answer.value)?.['vectors'], answer, context),
+  })
+  const request = { texts: ['a'], providerOptions: {}, metadata: {} }
+
+  test('refuses what its limits do not allow', async () => {
+    const texts = ['a', 'b', 'c']
+    await expect(embed({ ...request, texts })).rejects.toMatchObject({
+      reason: 'invalid_request',
+      message: 'one call to magpie embeds 1 to 2 texts, not 3; embed() splits them',
+    })
+  })
+
+  test('refuses an answer without a list of vectors', async () => {
+    await expect(embed(request)).rejects.toMatchObject({
+      reason: 'malformed_response',
+      message: 'magpie answered with no list of vectors',
+    })
+  })
+
+  test('has the fields that all answers have', async () => {
+    const ask = modelCaller({
+      connection,
+      path: (_request: { readonly model: string; readonly metadata: JsonObject }) => ['/texts'],
+      body: () => '{}',
+      read: ({ value, headers }, context) => ({
+        ...responseFields(context, { id: asText(asObject(value)?.['id']), headers }),
+        text: asText(asObject(value)?.['text']),
+      }),
+    })
+    const asked = { model: 'grey', metadata: { trace: 7 } }
+
+    expect(await ask(asked, { requestId: 'r1' })).toEqual({
+      requestId: 'r1',
+      id: 'a1',
+      model: 'grey',
+      provider: 'magpie',
+      text: 'Hello',
+      warnings: [],
+      metadata: { trace: 7 },
+    })
+  })
+
+  test('need not say in errors whose call it was', async () => {
+    const ask = modelCaller({
+      connection,
+      path: () => ['/texts'],
+      body: () => '{}',
+      read: () => {
+        throw new AdapterError('malformed_response', 'no text')
+      },
+    })
+
+    await expect(ask({}, { requestId: 'r1' })).rejects.toMatchObject({
+      reason: 'malformed_response',
+      provider: 'magpie',
+      requestId: 'r1',
+    })
+  })
+
+  test('names what it leaves out, whatever the kind of the request', () => {
+    const warnings: string[] = []
+    const settings = { model: 'grey', dimensions: 4, task: undefined }
+    leaveOut(settings, ['dimensions', 'task'], {
+      warn: (...told) => warnings.push(told.join(': ')),
+    })
+
+    expect(warnings).toEqual(['dimensions: grey takes no dimensions'])
   })
 })

@@ -63,81 +63,74 @@ const chatCapabilities = {
 /** A capability of a chat harness. */
 export type ChatCapability = keyof typeof chatCapabilities
 
-/** The capabilities of an image harness, and what each means. */
-const imageCapabilities = {
+/** The capabilities that the harness of every model that is not chat may declare, and what each means. */
+const modelCapabilities = {
   requests: 'the harness shows the requests that were sent',
+  silence: 'the harness can leave a call without an answer, and counts open connections',
+  timeouts:
+    'requestTimeoutMs is enforced, by options.clock, and the harness can leave a call without an answer',
+  keys: 'the adapter sends a key, and the harness shows the keys that were sent',
+  call_headers: 'the harness shows the headers that were sent, and those of a call are among them',
+  redirects: 'the harness can answer with a redirect',
+  error_origin: 'a failure names its provider and its run',
+  retry_after: 'a refusal says how long to wait',
+  detailed_errors:
+    'a prompt that is filtered or too long is distinguished from other refused requests',
+} as const
+
+/** A capability of the harness of every model that is not chat. */
+export type ModelCapability = keyof typeof modelCapabilities
+
+/** The further capabilities of an image harness, and what each means. */
+const imageCapabilities = {
   generate: 'new images are made',
   edit: 'images are edited',
   variation: 'variations of an image are made',
-  error_origin: 'a failure names its provider and its run',
   several_images: 'one call returns several images',
-  retry_after: 'a refusal says how long to wait',
-  detailed_errors:
-    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
 /** A capability of an image harness. */
-export type ImageCapability = keyof typeof imageCapabilities
+export type ImageCapability = ModelCapability | keyof typeof imageCapabilities
 
-/** The capabilities of a moderation harness, and what each means. */
+/** The further capabilities of a moderation harness, and what each means. */
 const moderationCapabilities = {
-  requests: 'the harness shows the requests that were sent',
   image_parts: 'images are judged',
-  error_origin: 'a failure names its provider and its run',
-  retry_after: 'a refusal says how long to wait',
-  detailed_errors:
-    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
-/** The capabilities of an embedding harness, and what each means. */
+/** The further capabilities of an embedding harness, and what each means. */
 const embeddingCapabilities = {
-  requests: 'the harness shows the requests that were sent',
   usage: 'tokens are counted',
-  error_origin: 'a failure names its provider and its run',
-  retry_after: 'a refusal says how long to wait',
-  detailed_errors:
-    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
 /** A capability of a moderation harness. */
-export type ModerationCapability = keyof typeof moderationCapabilities
+export type ModerationCapability = ModelCapability | keyof typeof moderationCapabilities
 
 /** A capability of an embedding harness. */
-export type EmbeddingCapability = keyof typeof embeddingCapabilities
+export type EmbeddingCapability = ModelCapability | keyof typeof embeddingCapabilities
 
 /** A capability of a rerank harness. */
-export type RerankCapability = Exclude<EmbeddingCapability, 'usage'>
+export type RerankCapability = ModelCapability
 
-/** The capabilities of a speech harness, and what each means. */
+/** The further capabilities of a speech harness, and what each means. */
 const speechCapabilities = {
-  requests: 'the harness shows the requests that were sent',
   connections: 'the harness counts open connections',
   cut: 'the harness can break the connection in the middle of an answer',
   usage: 'tokens are counted',
-  error_origin: 'a failure names its provider and its run',
-  retry_after: 'a refusal says how long to wait',
-  detailed_errors:
-    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
 /** A capability of a speech harness. */
-export type SpeechCapability = keyof typeof speechCapabilities
+export type SpeechCapability = ModelCapability | keyof typeof speechCapabilities
 
-/** The capabilities of a transcription harness, and what each means. */
+/** The further capabilities of a transcription harness, and what each means. */
 const transcriptionCapabilities = {
-  requests: 'the harness shows the requests that were sent',
   segments: 'passages have times',
   words: 'words have times',
   language: 'the language and the length of a recording are told',
   size_limit: 'the adapter has a maxBytes of at most 64 MiB, and the harness shows requests',
-  error_origin: 'a failure names its provider and its run',
-  retry_after: 'a refusal says how long to wait',
-  detailed_errors:
-    'a prompt that is filtered or too long is distinguished from other refused requests',
 } as const
 
 /** A capability of a transcription harness. */
-export type TranscriptionCapability = keyof typeof transcriptionCapabilities
+export type TranscriptionCapability = ModelCapability | keyof typeof transcriptionCapabilities
 
 /** The capabilities of an encoder harness, and what each means. */
 const encoderCapabilities = {
@@ -170,12 +163,13 @@ export type RunStoreCapability = keyof typeof runStoreCapabilities
 
 /** Every capability of every kind of harness, and what it means. */
 export const everyCapability: Readonly<Record<string, string>> = {
-  ...chatCapabilities,
+  ...modelCapabilities,
   ...imageCapabilities,
   ...moderationCapabilities,
   ...embeddingCapabilities,
   ...speechCapabilities,
   ...transcriptionCapabilities,
+  ...chatCapabilities,
   ...encoderCapabilities,
   ...storeCapabilities,
   ...runStoreCapabilities,

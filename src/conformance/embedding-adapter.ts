@@ -106,6 +106,14 @@ const ownCases: readonly EmbeddingCase[] = [
         ],
       ],
       ['empty vectors', [[], [], []]],
+      [
+        'numbers that are not finite',
+        [
+          [1, 0, 0, 0],
+          [0, NaN, 0, 0],
+          [0, 0, -1, 0],
+        ],
+      ],
     ] as const
   ).map(([what, answer]): EmbeddingCase => ({
     name: `${what} are malformed_response`,
@@ -163,15 +171,14 @@ const ownCases: readonly EmbeddingCase[] = [
     }),
   },
   {
-    name: 'the texts and the model are sent, and the metadata is not',
+    name: 'the texts are sent, and the metadata is not',
     capability: 'requests',
     run: answering(async (fixture) => {
-      const { model = '' } = fixture.request()
       await fixture.succeed({ texts: three, metadata: { secret: 'of the caller' } })
       const sent = JSON.stringify(fixture.requests())
-      const isSent = [...three, model].every((text) => sent.includes(text))
+      const isSent = three.every((text) => sent.includes(text))
       demand(isSent && !sent.includes('of the caller'), {
-        expected: `${three.join(', ')} and ${model} in the request, and no metadata`,
+        expected: `${three.join(', ')} in the request, and no metadata`,
         received: sent,
         contract: 'conversation',
       })
@@ -209,6 +216,7 @@ export const embeddingAdapterCases: readonly EmbeddingCase[] = [
   ...shared.responses,
   ...ownCases,
   ...shared.failures,
+  ...shared.conduct,
 ]
 
 function requestOf(model: string, fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {

@@ -425,7 +425,7 @@ const turnsPerStep = 100
  * Between two steps everything that is ready runs. After the last step it waits as long as any other wait of a case.
  */
 export async function whileTimePasses<T>(
-  { clock, patienceMs }: ChatFixture,
+  { clock, patienceMs }: Pick<ChatFixture, 'clock' | 'patienceMs'>,
   pending: Promise<T>,
   limitMs: number,
 ): Promise<T> {

@@ -161,6 +161,7 @@ export const imageAdapterCases: readonly ImageCase[] = [
   ...shared.responses,
   ...ownCases,
   ...shared.failures,
+  ...shared.conduct,
 ]
 
 function requestOf(model: string, fields: Partial<ImageRequest> = {}): ImageRequest {

@@ -2,20 +2,22 @@ import type { AdapterOptions, ModelAdapter } from '../contracts/adapter.ts'
 import { isAllmError, type AdapterErrorReason } from '../errors/errors.ts'
 import { json } from '../schema/checks.ts'
 import { sameJson } from '../schema/json-schema.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import type { ErrorData, ErrorKind } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { demandCancelled, echoedKey, plainKey } from './adapter-demands.ts'
-import type { ConformanceCase, Declares } from './cases.ts'
+import type { ConformanceCase, Declares, ModelCapability } from './cases.ts'
 import {
   ConformanceFailure,
   defaultPatienceMs,
   demand,
+  until,
   within,
   type ContractName,
 } from './demands.ts'
-import { runId } from './harness.ts'
-import { demandNoKey } from './invariants.ts'
+import { runId, whileTimePasses } from './harness.ts'
+import { countedClock, demandNoKey } from './invariants.ts'
 
 /** Starts an adapter whose calls are answered by a script of the matching fake. */
 export interface ModelHarness<
@@ -27,23 +29,36 @@ export interface ModelHarness<
   readonly model?: string | undefined
   /** How long a case waits in real time before it reports that a call hangs (30 000). */
   readonly patienceMs?: number | undefined
-  /** Makes a new adapter whose calls play the entries, one after the other. */
+  /**
+   * Makes a new adapter whose calls play the entries, one after the other. What an `ok` entry has is sent as it is, also when it is not what was
+   * asked for; an `error` entry is refused with its `status` (307 with `metadata.location` is a redirect), its message and `retryAfterMs`.
+   */
   start(
     script: readonly Entry[],
+    options?: ModelStartOptions,
   ): StartedModelAdapter<Adapter> | Promise<StartedModelAdapter<Adapter>>
 }
 
-/** An adapter, and a view of its requests. */
+/** How a script is played. A harness supports the options of the capabilities that it declares. */
+export interface ModelStartOptions {
+  /** The calls are received, and no byte of an answer comes. The capabilities `silence` and `timeouts` need it. */
+  readonly silent?: boolean | undefined
+}
+
+/** An adapter, and a view of its requests and connections. */
 export interface StartedModelAdapter<Adapter> {
   readonly adapter: Adapter
   /** The requests so far, as JSON: URLs and bodies, without the headers that contain the key. */
   requests?(): readonly unknown[]
+  /** The number of open connections. The capability `silence` needs it. */
+  openConnections?(): number
+  /** The key of each request so far, as the provider received it. The capability `keys` needs it: the key of a call must win. */
+  sentKeys?(): readonly (string | undefined)[]
+  /** The headers of each request so far, with names in lower case. The capability `call_headers` needs it. */
+  sentHeaders?(): readonly Readonly<Record<string, unknown>>[]
   /** Closes everything that is still open. Called once, after the case. */
   close?(): unknown
 }
-
-/** The capabilities that the harness of every such model may declare. */
-export type SharedModelCapability = 'requests' | 'error_origin' | 'retry_after' | 'detailed_errors'
 
 /** How the cases of one kind of model make their calls. */
 export interface ModelPlay<Adapter, Request, Response> {
@@ -63,7 +78,11 @@ export interface ModelPlay<Adapter, Request, Response> {
 /** What a case works with. */
 export interface ModelFixture<Adapter, Request, Response> {
   readonly adapter: Adapter
+  readonly patienceMs: number
   requests(): readonly unknown[]
+  openConnections(): number
+  sentKeys(): readonly (string | undefined)[]
+  sentHeaders(): readonly Readonly<Record<string, unknown>>[]
   /** A request with the fields that it needs. */
   request(fields?: Partial<Request>): Request
   /** Makes a call and returns how it ended. */
@@ -115,8 +134,13 @@ function fixtureOf<Adapter, Entry, Request, Response>(
   }
   return {
     adapter,
+    patienceMs,
     request,
     call,
+    requests: () => shown(started.requests?.(), 'requests', 'requests'),
+    openConnections: () => shown(started.openConnections?.(), 'openConnections', 'silence'),
+    sentKeys: () => shown(started.sentKeys?.(), 'sentKeys', 'keys'),
+    sentHeaders: () => shown(started.sentHeaders?.(), 'sentHeaders', 'call_headers'),
     async succeed(fields, options) {
       const { response, failure } = await call(request(fields), options)
       if (response !== undefined) return response
@@ -126,13 +150,14 @@ function fixtureOf<Adapter, Entry, Request, Response>(
         contract,
       })
     },
-    requests() {
-      const shown = started.requests?.()
-      if (shown !== undefined) return shown
-      const expected = 'the harness, which declares requests, to return requests() from start'
-      throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
-    },
   }
+}
+
+/** What a harness shows, which it has to if it declares the capability. */
+function shown<T>(view: T | undefined, name: string, capability: ModelCapability): T {
+  if (view !== undefined) return view
+  const expected = `the harness, which declares ${capability}, to return ${name}() from start`
+  throw new ConformanceFailure({ expected, received: undefined, contract: 'harness' })
 }
 
 /** The fields of responses and requests that the shared cases look at. */
@@ -149,12 +174,12 @@ export interface ModelCaseScript<Entry> {
 }
 
 /**
- * The cases that every model has: what its responses say, and how its calls fail.
+ * The cases that every model has: what its responses say, how its calls fail, and how they are made.
  */
 export function sharedModelCases<
   Adapter extends ModelAdapter,
   Entry,
-  Request extends { readonly metadata: JsonObject },
+  Request extends { readonly model?: string; readonly metadata: JsonObject },
   Response extends AnyResponse,
 >(
   play: ModelPlay<Adapter, Request, Response>,
@@ -162,20 +187,28 @@ export function sharedModelCases<
 ): {
   readonly responses: readonly ConformanceCase<
     ModelHarness<Adapter, Entry, string>,
-    SharedModelCapability
+    ModelCapability
   >[]
   readonly failures: readonly ConformanceCase<
     ModelHarness<Adapter, Entry, string>,
-    SharedModelCapability
+    ModelCapability
+  >[]
+  readonly conduct: readonly ConformanceCase<
+    ModelHarness<Adapter, Entry, string>,
+    ModelCapability
   >[]
 } {
-  type Case = ConformanceCase<ModelHarness<Adapter, Entry, string>, SharedModelCapability>
+  type Case = ConformanceCase<ModelHarness<Adapter, Entry, string>, ModelCapability>
   type Act = (fixture: ModelFixture<Adapter, Request, Response>) => Promise<void>
   const { call, contract, failureKind } = play
   const answered =
     (act: Act): Case['run'] =>
     (harness) =>
       playModel(harness, play, [script.ok], act)
+  const unanswered =
+    (act: Act): Case['run'] =>
+    (harness) =>
+      playModel(silent(harness), play, [script.ok], act)
   const failing =
     (data: ErrorData, act: Act): Case['run'] =>
     (harness) =>
@@ -185,6 +218,10 @@ export function sharedModelCases<
     reason,
     message: 'scripted error',
     ...facts,
+  })
+  const redirected = failure('unknown', {
+    status: 307,
+    metadata: { location: '/conformance-elsewhere' },
   })
   // A request of any kind has metadata, and may be given some.
   const withMetadata = (metadata: JsonObject): Partial<Request> =>
@@ -316,10 +353,131 @@ export function sharedModelCases<
       ),
     },
   ]
-  return { responses, failures }
+  const conduct: readonly Case[] = [
+    {
+      name: `the model of ${call} is sent`,
+      capability: 'requests',
+      run: answered(async (fixture) => {
+        if (fixture.adapter.needsModel === false) return
+        const request = fixture.request()
+        await fixture.call(request)
+        const { model = '' } = request
+        const sent = JSON.stringify(fixture.requests())
+        demand(sent.includes(model), {
+          expected: `the model ${model} in the request`,
+          received: sent,
+          contract: 'conversation',
+          hint: 'an adapter for one model, which no request has to name, has needsModel: false',
+        })
+      }),
+    },
+    {
+      name: `the headers of ${call} are sent`,
+      capability: 'call_headers',
+      run: answered(async (fixture) => {
+        const headers = { 'X-Conformance-Trace': 'a header of the call' }
+        await fixture.call(fixture.request(), { headers })
+        const sent = fixture.sentHeaders().map((one) => one['x-conformance-trace'])
+        demand(sameJson(sent, ['a header of the call']), {
+          expected: 'x-conformance-trace with the value of the call',
+          received: fixture.sentHeaders().map((one) => Object.keys(one)),
+          contract: 'callHeaders',
+        })
+      }),
+    },
+    {
+      name: `the key of ${call} is sent before the key of the adapter`,
+      capability: 'keys',
+      run: answered(async (fixture) => {
+        await fixture.call(fixture.request(), { apiKey: plainKey })
+        const keys = fixture.sentKeys()
+        demand(keys.length === 1 && keys[0] === plainKey, {
+          expected: 'the key of the call',
+          received: keys.map((key) => (key === plainKey ? 'the key of the call' : 'another key')),
+          contract: 'callKey',
+        })
+      }),
+    },
+    {
+      name: `a redirect of ${call} is not followed`,
+      capability: 'redirects',
+      run: (harness) =>
+        playModel(harness, play, [script.error(redirected)], async (fixture) => {
+          const outcome = await fixture.call(fixture.request(), { apiKey: plainKey })
+          const error = errorOf(outcome)
+          demand(error?.kind === failureKind, {
+            expected: `a rejection with ${play.errorName}`,
+            received: error ?? outcome.failure?.thrown ?? outcome.response,
+            contract: 'redirects',
+          })
+          if (harness.capabilities?.includes('requests') !== true) return
+          demand(fixture.requests().length === 1, {
+            expected: 'one request',
+            received: fixture.requests(),
+            contract: 'redirects',
+            hint: "pass redirect: 'manual' to fetch",
+          })
+        }),
+    },
+    {
+      name: `a signal stops ${call} that is under way, and closes the connection`,
+      capability: 'silence',
+      run: unanswered(async (fixture) => {
+        const open = (): number => fixture.openConnections()
+        const controller = new AbortController()
+        const pending = fixture.call(fixture.request(), { signal: controller.signal })
+        const wait = { ms: fixture.patienceMs, contract: 'resourceSafe' } as const
+        // It may fail before it is sent.
+        pending.catch(() => undefined)
+        const started = { ...wait, expected: 'an open connection: the call is not answered' }
+        await until(open, (count) => count > 0, started)
+        controller.abort()
+        const { failure: ended } = await pending
+        demandCancelled(ended ?? 'a response')
+        const closed = { ...wait, expected: 'no open connection after the signal was aborted' }
+        await until(open, (count) => count === 0, closed)
+      }),
+    },
+    {
+      name: `${call} that is not answered ends after requestTimeoutMs, by options.clock`,
+      capability: 'timeouts',
+      run: unanswered(async (fixture) => {
+        const { patienceMs } = fixture
+        const clock = virtualClock({ auto: false })
+        const counted = countedClock(clock)
+        const before = clock.now()
+        const options = { requestTimeoutMs: 5000, clock: counted }
+        const pending = fixture.call(fixture.request(), options)
+        const outcome = await whileTimePasses({ clock, patienceMs }, pending, 60_000)
+        const error = errorOf(outcome)
+        const passed = clock.now() - before
+        const isTimeout = error?.kind === failureKind && error.reason === 'timeout'
+        demand(isTimeout && passed >= 5000 && passed <= 10_000, {
+          expected: `a rejection with ${play.errorName} timeout after 5000 ms`,
+          received: { passed, error: error ?? outcome.failure?.thrown ?? outcome.response },
+          contract: 'timeouts',
+        })
+        const wait = { ms: patienceMs, contract: 'timeouts' } as const
+        const expected = 'no timer left on options.clock'
+        await until(
+          () => counted.pending,
+          (pendingTimers) => pendingTimers === 0,
+          { ...wait, expected },
+        )
+      }),
+    },
+  ]
+  return { responses, failures, conduct }
 }
 
-const refusals: readonly (readonly [AdapterErrorReason, number, SharedModelCapability?])[] = [
+/** A harness whose provider never answers. */
+function silent<Adapter, Entry>(
+  harness: ModelHarness<Adapter, Entry, string>,
+): ModelHarness<Adapter, Entry, string> {
+  return { ...harness, start: (script) => harness.start(script, { silent: true }) }
+}
+
+const refusals: readonly (readonly [AdapterErrorReason, number, ModelCapability?])[] = [
   ['authentication_failed', 401],
   ['rate_limited', 429],
   ['invalid_request', 400],

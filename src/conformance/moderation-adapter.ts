@@ -232,4 +232,5 @@ export const moderationAdapterCases: readonly ModerationCase[] = [
   ...inputCases,
   ...shared.responses,
   ...shared.failures,
+  ...shared.conduct,
 ]

@@ -97,6 +97,7 @@ const ownCases: readonly RerankCase[] = [
         'a result for a document that does not exist',
         [...ranks.slice(0, 2), { index: 3, score: 0 }],
       ],
+      ['a score that is not finite', [...ranks.slice(0, 2), { index: 2, score: NaN }]],
     ] as const
   ).map(([what, answer]): RerankCase => ({
     name: `an answer with ${what} is malformed_response`,
@@ -122,16 +123,15 @@ const ownCases: readonly RerankCase[] = [
     }),
   },
   {
-    name: 'the query, the documents and the model are sent, and the metadata is not',
+    name: 'the query and the documents are sent, and the metadata is not',
     capability: 'requests',
     run: answering(async (fixture) => {
-      const { model = '' } = fixture.request()
       const query = 'which one hovers'
       await fixture.succeed({ query, metadata: { secret: 'of the caller' } })
       const sent = JSON.stringify(fixture.requests())
-      const isSent = [...documents, query, model].every((text) => sent.includes(text))
+      const isSent = [...documents, query].every((text) => sent.includes(text))
       demand(isSent && !sent.includes('of the caller'), {
-        expected: 'the query, the documents and the model in the request, and no metadata',
+        expected: 'the query and the documents in the request, and no metadata',
         received: sent,
         contract: 'conversation',
       })
@@ -151,6 +151,7 @@ export const rerankAdapterCases: readonly RerankCase[] = [
   ...shared.responses,
   ...ownCases,
   ...shared.failures,
+  ...shared.conduct,
 ]
 
 function requestOf(model: string, fields: Partial<RerankRequest> = {}): RerankRequest {

@@ -23,15 +23,10 @@ export interface SpeechHarness extends ModelHarness<
   SpeechAdapter,
   SpeechScriptEntry,
   SpeechCapability
-> {
-  start(script: readonly SpeechScriptEntry[]): StartedSpeechAdapter | Promise<StartedSpeechAdapter>
-}
+> {}
 
-/** A speech adapter, and a view of its requests and connections. */
-export interface StartedSpeechAdapter extends StartedModelAdapter<SpeechAdapter> {
-  /** The number of answers that are being sent. Needed for the capability `connections`. */
-  openConnections?(): number
-}
+/** A speech adapter, and a view of its requests and connections. The capability `connections` needs `openConnections` too. */
+export type StartedSpeechAdapter = StartedModelAdapter<SpeechAdapter>
 
 /** A case for speech adapters. */
 export type SpeechCase = ConformanceCase<SpeechHarness, SpeechCapability>
@@ -279,4 +274,5 @@ export const speechAdapterCases: readonly SpeechCase[] = [
   ...ownCases,
   ...shared.responses,
   ...shared.failures,
+  ...shared.conduct,
 ]

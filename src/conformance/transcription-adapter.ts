@@ -235,4 +235,5 @@ export const transcriptionAdapterCases: readonly TranscriptionCase[] = [
   ...ownCases,
   ...shared.responses,
   ...shared.failures,
+  ...shared.conduct,
 ]

@@ -250,15 +250,28 @@ function jsonBytes(body: JsonObject): Uint8Array {
 export function modelsAnswer(
   provider: Provider,
   model: string | undefined,
-  listed: readonly string[] | undefined,
+  listed: readonly (string | ListedModel)[] | undefined,
   requestId: string,
 ): WireAnswer {
+  const models = listed?.map((one) => (typeof one === 'string' ? { id: one } : one))
   if (model === undefined)
-    return jsonAnswer(modelsList(provider, listed ?? defaultModels[provider]))
-  if (listed === undefined || listed.includes(model)) return jsonAnswer(modelEntry(provider, model))
+    return jsonAnswer(modelsList(provider, models ?? defaultModels[provider].map((id) => ({ id }))))
+  const entry = models === undefined ? { id: model } : models.find(({ id }) => id === model)
+  if (entry !== undefined) return jsonAnswer(modelEntry(provider, entry))
   const message =
     provider === 'anthropic' ? `model: ${model}` : `The model '${model}' does not exist`
   return refuse({ provider }, { reason: 'invalid_request', status: 404, message }, requestId)
+}
+
+/** A model that is listed with more than its name. Each provider says it in its own words; OpenAI has no limits and no names. */
+export interface ListedModel {
+  readonly id: string
+  /** Its name for people. */
+  readonly name?: string | undefined
+  /** The longest input, in tokens. */
+  readonly inputTokenLimit?: number | undefined
+  /** The longest answer, in tokens. */
+  readonly outputTokenLimit?: number | undefined
 }
 
 /** A whole answer. */
@@ -276,8 +289,8 @@ const defaultModels: Readonly<Record<Provider, readonly string[]>> = {
   gemini: ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'],
 }
 
-function modelsList(provider: Provider, names: readonly string[]): JsonObject {
-  const models = names.map((name) => modelEntry(provider, name))
+function modelsList(provider: Provider, listed: readonly ListedModel[]): JsonObject {
+  const models = listed.map((model) => modelEntry(provider, model))
   switch (provider) {
     case 'openai':
       return { object: 'list', data: models }
@@ -285,8 +298,8 @@ function modelsList(provider: Provider, names: readonly string[]): JsonObject {
       return {
         data: models,
         has_more: false,
-        first_id: names[0] ?? null,
-        last_id: names.at(-1) ?? null,
+        first_id: listed[0]?.id ?? null,
+        last_id: listed.at(-1)?.id ?? null,
       }
     case 'gemini':
       return { models }
@@ -295,19 +308,27 @@ function modelsList(provider: Provider, names: readonly string[]): JsonObject {
   }
 }
 
-function modelEntry(provider: Provider, name: string): JsonObject {
+function modelEntry(provider: Provider, model: ListedModel): JsonObject {
+  const { id, name = id, inputTokenLimit, outputTokenLimit } = model
   switch (provider) {
     case 'openai':
-      return { id: name, object: 'model', created: wireEpoch, owned_by: 'allm' }
+      return { id, object: 'model', created: wireEpoch, owned_by: 'allm' }
     case 'anthropic':
-      return { type: 'model', id: name, display_name: name, created_at: createdAt }
+      return defined<JsonObject>({
+        type: 'model',
+        id,
+        display_name: name,
+        created_at: createdAt,
+        max_input_tokens: inputTokenLimit,
+        max_tokens: outputTokenLimit,
+      })
     case 'gemini':
       return {
-        name: `models/${name.replace(/^models\//, '')}`,
+        name: `models/${id.replace(/^models\//, '')}`,
         version: '001',
         displayName: name,
-        inputTokenLimit: 1_048_576,
-        outputTokenLimit: 65_536,
+        inputTokenLimit: inputTokenLimit ?? 1_048_576,
+        outputTokenLimit: outputTokenLimit ?? 65_536,
         supportedGenerationMethods: ['generateContent', 'countTokens'],
       }
     default:

@@ -16,12 +16,13 @@ import {
   oneOf,
   optionsOf,
   shape,
+  shapeOf,
   someText,
   text,
   type Check,
 } from '../schema/checks.ts'
 import { validateScript } from '../testing/check-script.ts'
-import { chatAnswers, scriptSource, type ScriptSource } from './answers.ts'
+import { chatAnswers, scriptSource, type ListedModel, type ScriptSource } from './answers.ts'
 import type { Fault, SeededFailures } from './faults.ts'
 import { serveModel } from './models.ts'
 import {
@@ -216,6 +217,11 @@ const fault: Check = optionsOf({
   malformedAt: nonNegativeInteger,
 } satisfies Readonly<Record<keyof Fault, Check>>)
 
+const listedModel: Check = shapeOf<ListedModel>(
+  { id: someText },
+  { name: someText, inputTokenLimit: positiveInteger, outputTokenLimit: positiveInteger },
+)
+
 const check: Check = optionsOf({
   script: anything,
   scripts: anything,
@@ -229,7 +235,7 @@ const check: Check = optionsOf({
   cursor: oneOf(['shared', 'per_key']),
   requireKey: flag,
   validateRequests: flag,
-  models: listOf(someText),
+  models: listOf((value) => (typeof value === 'object' ? listedModel(value) : someText(value))),
   chunking: shape({ seed, maxBytes: positiveInteger }),
   failures,
   faults: listOf((value) => (value === null ? fine : fault(value))),

@@ -13,6 +13,7 @@ import {
   refuseRequest,
   refuseWithoutKey,
   type ChatAnswers,
+  type ListedModel,
   type ScriptSource,
   type ServerScriptFunction,
 } from './answers.ts'
@@ -324,8 +325,8 @@ export interface FakeServerOptions extends ModelScripts {
   readonly requireKey?: boolean | undefined
   /** Refuse requests that the provider would refuse (true). */
   readonly validateRequests?: boolean | undefined
-  /** The names that the models endpoints list. */
-  readonly models?: readonly string[] | undefined
+  /** What the models endpoints list: names, or names with limits, as `{ id, inputTokenLimit, outputTokenLimit, name }`. */
+  readonly models?: readonly (string | ListedModel)[] | undefined
   /** Cut the bytes of answers into other pieces. */
   readonly chunking?: WireChunking | undefined
   /** Random failures. */

@@ -55,6 +55,8 @@ export async function outcomeOf<Answer>(
       return { failure: { reason: 'no_scripted_response', message } }
     }
     const known = reason === 'unsupported_operation' ? 'invalid_request' : reason
-    return { failure: planFailure({ ...facts, reason: known, message }) }
+    const failure = planFailure({ ...facts, reason: known, message })
+    const location = metadata?.['location']
+    return { failure: typeof location === 'string' ? { ...failure, location } : failure }
   }
 }

@@ -20,8 +20,8 @@ import { wordsOf } from './words.ts'
  * Makes an embedding adapter for tests. Without a script, texts that share words get vectors that are near one another, the same ones every
  * time, so that a search can be tested without a model. With a script, each call is answered by the next entry.
  *
- * The vectors have 64 numbers, or the `dimensions` of the request, and the length 1. A scripted answer that has not one vector for each text fails with
- * `malformed_response`, as that of a provider would. A call after the last entry fails with `no_scripted_response`.
+ * The vectors have 64 numbers, or the `dimensions` of the request, and the length 1. A scripted answer that has not one vector for each text, or a number
+ * that is not finite, fails with `malformed_response`, as that of a provider would. A call after the last entry fails with `no_scripted_response`.
  */
 export function fakeEmbeddings(options: FakeEmbeddingsOptions = {}): FakeEmbeddings {
   const limits = { maxTexts: 2048, ...defined<Partial<EmbeddingLimits>>(options.limits ?? {}) }
@@ -77,7 +77,7 @@ export function embeddingGrammar({
 }: EmbeddingLimits): ModelGrammar<readonly Embedding[], ScriptedEmbeddingFacts, EmbeddingRequest> {
   return {
     value: 'vectors',
-    check: listOf(listOf(must('a finite number', Number.isFinite))),
+    check: listOf(listOf(must('a number', (value) => typeof value === 'number'))),
     facts: { usage: scriptedUsage },
     options: { limits: optionsOf({ maxTexts: positiveInteger, maxTokens: positiveInteger }) },
     refuse({ texts }, requestId) {

@@ -76,7 +76,10 @@ export const rerankGrammar: ModelGrammar<
 > = {
   value: 'results',
   check: listOf(
-    shape({ index: nonNegativeInteger, score: must('a finite number', Number.isFinite) }),
+    shape({
+      index: nonNegativeInteger,
+      score: must('a number', (value) => typeof value === 'number'),
+    }),
   ),
   facts: { usage: scriptedUsage },
   unscripted({ query, documents }) {

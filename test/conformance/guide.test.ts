@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as adapter from '../../src/adapter.ts'
-import { streamAdapterCases } from '../../src/conformance.ts'
+import {
+  embeddingAdapterCases,
+  imageAdapterCases,
+  moderationAdapterCases,
+  rerankAdapterCases,
+  speechAdapterCases,
+  streamAdapterCases,
+  transcriptionAdapterCases,
+} from '../../src/conformance.ts'
 import { everyCapability } from '../../src/conformance/cases.ts'
 import { requestKeys } from '../../src/types/request.ts'
 import { root } from '../support/root.ts'
@@ -31,6 +39,12 @@ test('the whole provider of the guide is the template of new-adapter, in fewer t
   expect(codeLines(template)).toBeLessThan(120)
 })
 
+test('the embedding adapter of the guide has at most 40 lines', () => {
+  const adapter = between('export function magpieEmbeddings(', '// ---- The harness')
+  expect(adapter).toContain('modelCaller(')
+  expect(codeLines(adapter)).toBeLessThanOrEqual(40)
+})
+
 test('the guide says of every field of a request what an adapter does with it', () => {
   const table = between('### Every field of a request', '| of a message')
   const named = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)
@@ -50,6 +64,24 @@ test('the guide names every capability of chat adapters, and none that there is 
     guide.indexOf('## In your test runner'),
   )
   const named = [...table.matchAll(/`([a-z_]+)`/g)]
+    .map(([, name]) => name)
+    .filter((name) => name !== undefined && Object.hasOwn(everyCapability, name))
+  expect(new Set(named)).toEqual(shown)
+})
+
+test('the guide names every capability of the other models, and none that there is not', () => {
+  const cases = [
+    ...embeddingAdapterCases,
+    ...moderationAdapterCases,
+    ...rerankAdapterCases,
+    ...imageAdapterCases,
+    ...transcriptionAdapterCases,
+    ...speechAdapterCases,
+  ]
+  const shown = new Set<string>(cases.flatMap(({ capability }) => capability ?? []))
+  const tables = between('The capabilities of all kinds:', '## The other kits')
+  const rows = [...tables.matchAll(/^\|[^|\n]*\|[^|\n]*\|$/gm)].join('\n')
+  const named = [...rows.matchAll(/`([a-z_]+)`/g)]
     .map(([, name]) => name)
     .filter((name) => name !== undefined && Object.hasOwn(everyCapability, name))
   expect(new Set(named)).toEqual(shown)

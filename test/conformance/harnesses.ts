@@ -10,6 +10,7 @@ import type {
   SpeechHarness,
   TranscriptionHarness,
 } from '../../src/conformance.ts'
+import type { ModelStartOptions, StartedModelAdapter } from '../../src/conformance/model-adapter.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import { gemini, geminiEmbeddings, geminiImages, geminiSpeech } from '../../src/gemini.ts'
 import type { Fetch } from '../../src/http/call.ts'
@@ -22,6 +23,7 @@ import {
   openaiTranscription,
 } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
+import type { ModelScripts } from '../../src/server/models.ts'
 import {
   fake,
   fakeEmbeddings,
@@ -182,21 +184,30 @@ export function httpHarness(format: Wire, { change, fetch }: Breaks = {}): ChatH
     keys: () => [apiKey],
     async start(script, { more = [], clock, chunking } = {}) {
       const server = await createFakeServer({ scripts: [script, ...more], clock, chunking })
-      const keys: (string | undefined)[] = []
-      const sentHeaders: Record<string, string>[] = []
-      const made = adapter(server, (url, init) => {
-        keys.push(keyOf(new Headers(init.headers)))
-        sentHeaders.push(Object.fromEntries(new Headers(init.headers)))
-        return (fetch ?? globalThis.fetch)(url, init)
-      })
-      return {
-        adapter: change?.(made) ?? made,
-        openConnections: () => server.openAnswers,
-        requests: () => server.requests,
-        sentKeys: () => keys,
-        sentHeaders: () => sentHeaders,
-        close: () => server.close(),
-      }
+      const watch = watched(server, fetch)
+      const made = adapter(server, watch.fetch)
+      return { adapter: change?.(made) ?? made, ...watch.view }
+    },
+  }
+}
+
+/** A `fetch` that keeps the keys and the headers of requests, and what a harness shows of a server. */
+function watched(server: FakeServer, fetch: Fetch = globalThis.fetch) {
+  const keys: (string | undefined)[] = []
+  const sentHeaders: Record<string, string>[] = []
+  return {
+    fetch: (url: string, init: RequestInit) => {
+      const headers = new Headers(init.headers)
+      keys.push(keyOf(headers))
+      sentHeaders.push(Object.fromEntries(headers))
+      return fetch(url, init)
+    },
+    view: {
+      openConnections: () => server.openAnswers,
+      requests: () => server.requests,
+      sentKeys: () => keys,
+      sentHeaders: () => sentHeaders,
+      close: () => server.close(),
     },
   }
 }
@@ -205,6 +216,31 @@ export function httpHarness(format: Wire, { change, fetch }: Breaks = {}): ChatH
 function keyOf(headers: Headers): string | undefined {
   const key = headers.get('x-api-key') ?? headers.get('x-goog-api-key')
   return key ?? headers.get('authorization')?.replace('Bearer ', '')
+}
+
+/** What every adapter over HTTP can do whose model is not chat. */
+const overHttp = [
+  'requests',
+  'silence',
+  'timeouts',
+  'keys',
+  'call_headers',
+  'redirects',
+  'retry_after',
+  'detailed_errors',
+  'error_origin',
+] as const
+
+/** Starts an adapter of ours for a server with these scripts. A silent server delays its answers until it is closed. */
+async function startOverHttp<Adapter>(
+  scripts: ModelScripts,
+  { silent = false }: ModelStartOptions,
+  make: (server: FakeServer, connection: { apiKey: string; fetch: Fetch }) => Adapter,
+): Promise<StartedModelAdapter<Adapter>> {
+  const faults = silent ? [{ slowMs: 600_000 }] : []
+  const server = await createFakeServer({ ...scripts, faults })
+  const { fetch, view } = watched(server)
+  return { adapter: make(server, { apiKey, fetch }), ...view }
 }
 
 /** An image fake records what it refuses, and throws a scripted error as it is. */
@@ -225,27 +261,13 @@ export const fakeImagesHarness: ImageHarness = {
 export function httpImagesHarness(provider: 'openai' | 'gemini'): ImageHarness {
   return {
     patienceMs,
-    capabilities: [
-      'requests',
-      'generate',
-      'edit',
-      'several_images',
-      'retry_after',
-      'detailed_errors',
-      'error_origin',
-    ],
-    async start(script) {
-      const server = await createFakeServer({ images: script })
-      const { openaiBaseUrl, geminiBaseUrl } = server
-      return {
-        adapter:
-          provider === 'openai'
-            ? openaiImages({ baseUrl: openaiBaseUrl, apiKey })
-            : geminiImages({ baseUrl: geminiBaseUrl, apiKey }),
-        requests: () => server.requests,
-        close: () => server.close(),
-      }
-    },
+    capabilities: [...overHttp, 'generate', 'edit', 'several_images'],
+    start: (script, options = {}) =>
+      startOverHttp({ images: script }, options, ({ openaiBaseUrl, geminiBaseUrl }, connection) =>
+        provider === 'openai'
+          ? openaiImages({ baseUrl: openaiBaseUrl, ...connection })
+          : geminiImages({ baseUrl: geminiBaseUrl, ...connection }),
+      ),
   }
 }
 
@@ -262,15 +284,11 @@ export const fakeModerationHarness: ModerationHarness = {
 /** The harness of OpenAI's moderation, over real HTTP. */
 export const httpModerationHarness: ModerationHarness = {
   patienceMs,
-  capabilities: ['requests', 'image_parts', 'retry_after', 'detailed_errors', 'error_origin'],
-  async start(script) {
-    const server = await createFakeServer({ moderation: script })
-    return {
-      adapter: openaiModeration({ baseUrl: server.openaiBaseUrl, apiKey }),
-      requests: () => server.requests,
-      close: () => server.close(),
-    }
-  },
+  capabilities: [...overHttp, 'image_parts'],
+  start: (script, options = {}) =>
+    startOverHttp({ moderation: script }, options, ({ openaiBaseUrl: baseUrl }, connection) =>
+      openaiModeration({ baseUrl, ...connection }),
+    ),
 }
 
 /** The fake throws a scripted error as it is. */
@@ -282,22 +300,18 @@ export const fakeEmbeddingsHarness: EmbeddingHarness = {
 
 /** The harness of a provider's embedding adapter, over real HTTP. Gemini counts no tokens. */
 export function httpEmbeddingsHarness(provider: 'openai' | 'gemini'): EmbeddingHarness {
-  const shared = ['requests', 'retry_after', 'detailed_errors', 'error_origin'] as const
   return {
     patienceMs,
-    capabilities: provider === 'openai' ? [...shared, 'usage'] : shared,
-    async start(script) {
-      const server = await createFakeServer({ embeddings: script })
-      const { openaiBaseUrl, geminiBaseUrl } = server
-      return {
-        adapter:
+    capabilities: provider === 'openai' ? [...overHttp, 'usage'] : overHttp,
+    start: (script, options = {}) =>
+      startOverHttp(
+        { embeddings: script },
+        options,
+        ({ openaiBaseUrl, geminiBaseUrl }, connection) =>
           provider === 'openai'
-            ? openaiEmbeddings({ baseUrl: openaiBaseUrl, apiKey })
-            : geminiEmbeddings({ baseUrl: geminiBaseUrl, apiKey }),
-        requests: () => server.requests,
-        close: () => server.close(),
-      }
-    },
+            ? openaiEmbeddings({ baseUrl: openaiBaseUrl, ...connection })
+            : geminiEmbeddings({ baseUrl: geminiBaseUrl, ...connection }),
+      ),
   }
 }
 
@@ -310,15 +324,11 @@ export const fakeRerankHarness: RerankHarness = {
 /** The harness of the rerank adapter, over real HTTP. */
 export const httpRerankHarness: RerankHarness = {
   patienceMs,
-  capabilities: ['requests', 'retry_after', 'detailed_errors', 'error_origin'],
-  async start(script) {
-    const server = await createFakeServer({ rerank: script })
-    return {
-      adapter: cohereRerank({ baseUrl: server.openaiBaseUrl, apiKey }),
-      requests: () => server.requests,
-      close: () => server.close(),
-    }
-  },
+  capabilities: overHttp,
+  start: (script, options = {}) =>
+    startOverHttp({ rerank: script }, options, ({ openaiBaseUrl: baseUrl }, connection) =>
+      cohereRerank({ baseUrl, ...connection }),
+    ),
 }
 
 /** A speech fake throws a scripted error as it is, and sends nothing; its calls are what it shows of requests. */
@@ -333,23 +343,15 @@ export const fakeSpeechHarness: SpeechHarness = {
 
 /** The harness of a provider's speech adapter, over real HTTP. Gemini answers in one piece. */
 export function httpSpeechHarness(provider: 'openai' | 'gemini'): SpeechHarness {
-  const both = ['requests', 'cut', 'retry_after', 'detailed_errors', 'error_origin'] as const
   return {
     patienceMs,
-    capabilities: [...both, provider === 'openai' ? 'connections' : 'usage'],
-    async start(script) {
-      const server = await createFakeServer({ speech: script })
-      const { openaiBaseUrl, geminiBaseUrl } = server
-      return {
-        adapter:
-          provider === 'openai'
-            ? openaiSpeech({ baseUrl: openaiBaseUrl, apiKey })
-            : geminiSpeech({ baseUrl: geminiBaseUrl, apiKey }),
-        requests: () => server.requests,
-        openConnections: () => server.openAnswers,
-        close: () => server.close(),
-      }
-    },
+    capabilities: [...overHttp, 'cut', provider === 'openai' ? 'connections' : 'usage'],
+    start: (script, options = {}) =>
+      startOverHttp({ speech: script }, options, ({ openaiBaseUrl, geminiBaseUrl }, connection) =>
+        provider === 'openai'
+          ? openaiSpeech({ baseUrl: openaiBaseUrl, ...connection })
+          : geminiSpeech({ baseUrl: geminiBaseUrl, ...connection }),
+      ),
   }
 }
 
@@ -364,22 +366,9 @@ export const fakeTranscriptionHarness: TranscriptionHarness = {
 export const openaiTranscriptionHarness: TranscriptionHarness = {
   patienceMs,
   model: 'whisper-1',
-  capabilities: [
-    'requests',
-    'segments',
-    'words',
-    'language',
-    'size_limit',
-    'retry_after',
-    'detailed_errors',
-    'error_origin',
-  ],
-  async start(script) {
-    const server = await createFakeServer({ transcriptions: script })
-    return {
-      adapter: openaiTranscription({ baseUrl: server.openaiBaseUrl, apiKey }),
-      requests: () => server.requests,
-      close: () => server.close(),
-    }
-  },
+  capabilities: [...overHttp, 'segments', 'words', 'language', 'size_limit'],
+  start: (script, options = {}) =>
+    startOverHttp({ transcriptions: script }, options, ({ openaiBaseUrl: baseUrl }, connection) =>
+      openaiTranscription({ baseUrl, ...connection }),
+    ),
 }

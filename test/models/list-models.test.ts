@@ -201,6 +201,25 @@ test('the fake server lists its models over all three wires', async () => {
   }
 })
 
+test('the model with the largest context can be chosen, where the provider tells limits', async () => {
+  const models = [
+    { id: 'small', inputTokenLimit: 8192, outputTokenLimit: 1024 },
+    { id: 'large', name: 'The large one', inputTokenLimit: 500_000, outputTokenLimit: 32_000 },
+  ]
+  await using server = await createFakeServer({ models })
+  for (const adapter of [
+    anthropic({ baseUrl: server.anthropicBaseUrl, apiKey }),
+    gemini({ baseUrl: server.geminiBaseUrl, apiKey }),
+  ]) {
+    const listed = await listModels(adapter)
+    const [largest] = listed.toSorted(
+      (one, other) => (other.inputTokenLimit ?? 0) - (one.inputTokenLimit ?? 0),
+    )
+    expect(largest).toMatchObject(models[1] ?? {})
+    expect(listed[0]).toMatchObject(models[0] ?? {})
+  }
+})
+
 test.skipIf(!hasShared).each(['openai-models-list-01', 'anthropic-models-01'])(
   'a recorded list is read: %s (../shared/fixtures)',
   async (id) => {

@@ -195,6 +195,17 @@ test('the models are listed', async () => {
   expect(models.map(({ id }) => id)).toEqual(['claude-x', 'claude-y'])
 })
 
+test('the models are listed with their names and limits', async () => {
+  const large = { id: 'claude-x', name: 'X', inputTokenLimit: 1_000_000, outputTokenLimit: 64_000 }
+  await using server = await createFakeServer({ models: [large, 'claude-y'] })
+  const [x, y] = await drain(client(server).models.list())
+  const told = { display_name: 'X', max_input_tokens: 1_000_000, max_tokens: 64_000 }
+
+  expect(x).toMatchObject(told)
+  expect(await client(server).models.retrieve('claude-x')).toMatchObject(told)
+  expect(y).not.toHaveProperty('max_input_tokens')
+})
+
 test('documents and images arrive from the user and in a tool result, and what the API refuses is refused', async () => {
   await using server = await createFakeServer({ scripts: [greeting, greeting] })
   const pdf: Anthropic.DocumentBlockParam = {

@@ -154,6 +154,15 @@ test('the models are listed', async () => {
   expect(models.map(({ name }) => name)).toEqual(['models/gemini-x', 'models/gemini-y'])
 })
 
+test('the models are listed with their names and limits', async () => {
+  const small = { id: 'gemini-x', name: 'X', inputTokenLimit: 32_768, outputTokenLimit: 8192 }
+  await using server = await createFakeServer({ models: [small, 'gemini-y'] })
+  const [x, y] = await drain(await client(server).models.list())
+
+  expect(x).toMatchObject({ displayName: 'X', inputTokenLimit: 32_768, outputTokenLimit: 8192 })
+  expect(y).toMatchObject({ displayName: 'gemini-y', inputTokenLimit: 1_048_576 })
+})
+
 test('a model that draws gives the images of the image script', async () => {
   await using server = await createFakeServer({
     images: [['ok', [{ type: 'base64', base64: 'iVBORw0KGgo=', mimeType: 'image/png' }]]],

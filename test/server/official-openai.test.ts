@@ -265,10 +265,12 @@ describe('errors', () => {
 })
 
 test('the models are listed', async () => {
-  await using server = await createFakeServer({ models: ['gpt-x', 'gpt-y'] })
+  const models = [{ id: 'gpt-x', inputTokenLimit: 400_000 }, 'gpt-y']
+  await using server = await createFakeServer({ models })
   const { data } = await client(server).models.list()
 
   expect(data.map(({ id }) => id)).toEqual(['gpt-x', 'gpt-y'])
+  expect(data[0]).not.toHaveProperty('inputTokenLimit')
   expect((await client(server).models.retrieve('gpt-y')).id).toBe('gpt-y')
   await expect(client(server).models.retrieve('gpt-z')).rejects.toBeInstanceOf(OpenAI.NotFoundError)
 })

@@ -21,7 +21,7 @@ test('all options but the clock survive JSON', async () => {
     cursor: 'per_key',
     requireKey: false,
     validateRequests: false,
-    models: ['m'],
+    models: ['m', { id: 'n', inputTokenLimit: 8192 }],
     repeat: true,
     chunking: { seed: 1, maxBytes: 5 },
     failures: { seed: 1, rate429: 0.1 },
@@ -35,6 +35,14 @@ test('all options but the clock survive JSON', async () => {
   expect(server.openaiBaseUrl).toBe(`${server.url}/v1`)
   expect(server.anthropicBaseUrl).toBe(`${server.url}/v1`)
   expect(server.geminiBaseUrl).toBe(`${server.url}/v1beta`)
+})
+
+test('a model that is listed needs an id, and limits that are positive', async () => {
+  const models = [{ inputTokenLimit: 0 }] as unknown as FakeServerOptions['models']
+  const refused = createFakeServer({ models })
+
+  await expect(refused).rejects.toThrow('models[0].id')
+  await expect(refused).rejects.toThrow('models[0].inputTokenLimit')
 })
 
 test('requests are not checked with validateRequests: false', async () => {

@@ -90,7 +90,7 @@ describe('with a script', () => {
 
   test.each<[object, string]>([
     [{ script: [['ok', [1]]] }, 'script[0][1][0] must be a list, not 1'],
-    [{ script: [['ok', [[Number.NaN]]]] }, 'script[0][1][0][0] must be a finite number, not NaN'],
+    [{ script: [['ok', [['1']]]] }, 'script[0][1][0][0] must be a number, not "1"'],
     [
       { script: [['ok', [], { usage: { inputTokens: -1 } }]] },
       'usage.inputTokens must be a number',

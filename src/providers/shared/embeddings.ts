@@ -27,7 +27,7 @@ export function settleLimits(
   return { ...defaults, ...defined<Partial<EmbeddingLimits>>(limits) }
 }
 
-/** Throws if a call has no text, or more than it may have. */
+/** Throws `invalid_request` if a call has no text, or more than it may have. For `refuse` of a wire: nothing is sent by then. */
 export function refuseTexts(
   { maxTexts }: EmbeddingLimits,
   { texts }: EmbeddingRequest,
@@ -39,12 +39,15 @@ export function refuseTexts(
   throw new AdapterError('invalid_request', message, call)
 }
 
-/** The response of vectors as they were sent. Whatever is wrong with them is `malformed_response`. */
+/**
+ * The response of vectors as they were sent, in the order of the texts. Whatever is wrong with them is `malformed_response`: no list, not one for
+ * each text, vectors of different lengths, or a value that is not a finite number. `told` is what else the provider says.
+ */
 export function embeddingResponse(
-  vectors: readonly unknown[],
+  vectors: unknown,
   { status, headers }: JsonAnswer,
   context: AnswerContext<EmbeddingRequest>,
-  told: { readonly model?: string | undefined; readonly usage?: Usage | undefined },
+  told: { readonly model?: string | undefined; readonly usage?: Usage | undefined } = {},
 ): EmbeddingResponse {
   const { request, call } = context
   const { texts, dimensions } = request

@@ -1,6 +1,7 @@
 import type { AdapterOptions } from '../../contracts/adapter.ts'
 import { randomId } from '../../core/ids.ts'
 import { failedCall, type AllmError } from '../../errors/errors.ts'
+import { attributed } from '../../http/answer.ts'
 import { postForJson, type JsonAnswer } from '../../http/post.ts'
 import { secretsOf } from '../../http/secrets.ts'
 import { defined } from '../../types/guards.ts'
@@ -32,7 +33,7 @@ export interface ModelWire<Request, Response> extends Pick<
 }
 
 /** What is sent: JSON as a text, a form, or bytes. */
-type ModelCallBody = string | FormData | Blob
+export type ModelCallBody = string | FormData | Blob
 
 /** Whose call it is, for errors. */
 export interface CallOrigin {
@@ -47,7 +48,12 @@ export interface AnswerContext<Request> {
   readonly warnings: readonly Warning[]
 }
 
-/** Makes the calls of an adapter: refusals first, then the key, the body, and one POST whose answer is JSON. */
+/**
+ * Makes the calls of an adapter: refusals first, then the key, the body, and one POST whose answer is JSON.
+ *
+ * The options of a call are honoured here: key, headers, signal, timeout, clock and the limit of an answer. What `body` and `read` throw needs no
+ * provider and no id of the run, and nothing that leaves a call has its key.
+ */
 export function modelCaller<Request extends { readonly model?: string }, Response>(
   wire: ModelWire<Request, Response>,
 ): (request: Request, options?: AdapterOptions) => Promise<Response> {
@@ -58,7 +64,7 @@ export function modelCaller<Request extends { readonly model?: string }, Respons
     try {
       return wire.read(await postForJson(call), ready)
     } catch (error) {
-      throw secretsOf(call).cleanError(failure(error, call))
+      throw secretsOf(call).cleanError(attributed(failure(error, call), call))
     }
   }
 }
@@ -81,7 +87,7 @@ export async function readyCall<Request extends { readonly model?: string }>(
     const body = await wire.body(request, call, warn)
     return { request, call: { ...call, ...withBody(call, body) }, warnings }
   } catch (error) {
-    throw secretsOf(call).cleanError(failure(error, call))
+    throw secretsOf(call).cleanError(attributed(failure(error, call), call))
   }
 }
 

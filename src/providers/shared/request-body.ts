@@ -57,9 +57,9 @@ export function requestSettings(
 }
 
 /** Warns about every one of these settings that the request has. `when` ends the sentence: "takes no seed while it reasons". */
-export function leaveOut(
-  request: ModelRequest,
-  settings: readonly (keyof ModelRequest)[],
+export function leaveOut<Request extends { readonly model?: string }>(
+  request: Request,
+  settings: readonly (keyof NoInfer<Request> & string)[],
   { warn }: { readonly warn: Warn },
   when = '',
 ): void {
@@ -70,7 +70,7 @@ export function leaveOut(
 }
 
 /** What a warning calls the model: its name, or what it is when the request names none. */
-function modelName({ model }: ModelRequest): string {
+function modelName({ model }: { readonly model?: string }): string {
   return model === undefined || model === '' ? 'the model' : model
 }
 

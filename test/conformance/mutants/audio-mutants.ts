@@ -17,6 +17,13 @@ import {
   httpSpeechHarness,
   openaiTranscriptionHarness,
 } from '../harnesses.ts'
+import {
+  asked as askedWrongly,
+  conductDefects,
+  impatient,
+  isFollowed,
+  sending,
+} from './conduct-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Speak = SpeechAdapter['speak']
@@ -65,6 +72,24 @@ const originDefect = ({ reason, message, status, retryAfterMs }: AdapterError): 
 
 /** Speech adapters with one defect each. */
 export const speechMutants: readonly Mutant<SpeechHarness>[] = [
+  ...conductDefects('a speech call').map((one) =>
+    speechOnTheWire(
+      one.defect,
+      one.caught,
+      speaking(
+        (speak) =>
+          async function* (...given) {
+            const call = askedWrongly(one, ...given)
+            try {
+              yield* speak(...call)
+            } catch (error) {
+              if (!isFollowed(one, error)) throw error
+              yield* speak(...call)
+            }
+          },
+      ),
+    ),
+  ),
   said(
     'the last piece is lost',
     'the audio arrives as it was made, with its type',
@@ -227,8 +252,8 @@ function brokenSpeech(
   const harness: SpeechHarness = {
     ...right,
     patienceMs: 400,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       return { ...started, adapter: change(started.adapter) }
     },
   }
@@ -275,6 +300,15 @@ function failing(change: (error: AdapterError) => Error): SpeechChange {
 
 /** Transcription adapters with one defect each. */
 export const transcriptionMutants: readonly Mutant<TranscriptionHarness>[] = [
+  ...conductDefects('a transcription call').map((one) =>
+    impatient(
+      onTheWire(
+        one.defect,
+        one.caught,
+        calling((transcribe) => sending(one, transcribe)),
+      ),
+    ),
+  ),
   written(
     'the text is trimmed to its letters',
     'the text of a transcript arrives as it was written',
@@ -414,8 +448,8 @@ function brokenTranscription(
   const harness: TranscriptionHarness = {
     ...right,
     patienceMs: 5000,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       return { ...started, adapter: change(started.adapter) }
     },
   }

@@ -18,6 +18,7 @@ import {
   httpEmbeddingsHarness,
   httpRerankHarness,
 } from '../harnesses.ts'
+import { conductDefects, impatient, sending } from './conduct-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Send<Request, Response> = (request: Request, options?: AdapterOptions) => Promise<Response>
@@ -156,6 +157,9 @@ const forgiving: EmbedChange =
 
 /** Embedding adapters with one defect each. */
 export const embeddingMutants: readonly Mutant<EmbeddingHarness>[] = [
+  ...conductDefects('an embedding call').map((one) =>
+    impatient(embedder(one.defect, one.caught, (send) => sending(one, send), true)),
+  ),
   ...sharedDefects<EmbeddingRequest, EmbeddingResponse>('an embedding call').map(
     ([defect, caught, change, onTheWire]) => embedder(defect, caught, change, onTheWire),
   ),
@@ -173,9 +177,13 @@ export const embeddingMutants: readonly Mutant<EmbeddingHarness>[] = [
         usage: {},
       }),
   ),
-  ...['too few vectors', 'too many vectors', 'vectors of different lengths', 'empty vectors'].map(
-    (what) => embedder(`${what} are taken`, `${what} are malformed_response`, forgiving),
-  ),
+  ...[
+    'too few vectors',
+    'too many vectors',
+    'vectors of different lengths',
+    'empty vectors',
+    'numbers that are not finite',
+  ].map((what) => embedder(`${what} are taken`, `${what} are malformed_response`, forgiving)),
   embedder('the limit is 0', 'the limits are positive integers', (send) => send, false, {
     maxTexts: 0,
   }),
@@ -200,7 +208,7 @@ export const embeddingMutants: readonly Mutant<EmbeddingHarness>[] = [
   ),
   embedder(
     'the metadata is sent',
-    'the texts and the model are sent, and the metadata is not',
+    'the texts are sent, and the metadata is not',
     (send) => (request, options) =>
       send({ ...request, providerOptions: { openai: { user: 'of the caller' } } }, options),
     true,
@@ -226,8 +234,8 @@ function embedder(
   const harness: EmbeddingHarness = {
     ...right,
     patienceMs: 5000,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       const { adapter } = started
       const broken: EmbeddingAdapter = {
         provider: adapter.provider,
@@ -265,6 +273,9 @@ const ranksAnyway: RankChange =
 
 /** Rerank adapters with one defect each. */
 export const rerankMutants: readonly Mutant<RerankHarness>[] = [
+  ...conductDefects('a reranking call').map((one) =>
+    impatient(ranker(one.defect, one.caught, (send) => sending(one, send), true)),
+  ),
   ...sharedDefects<RerankRequest, RerankResponse>('a reranking call').map(
     ([defect, caught, change, onTheWire]) => ranker(defect, caught, change, onTheWire),
   ),
@@ -293,12 +304,13 @@ export const rerankMutants: readonly Mutant<RerankHarness>[] = [
     'too many results',
     'two results for one document',
     'a result for a document that does not exist',
+    'a score that is not finite',
   ].map((what) =>
     ranker(`${what} are taken`, `an answer with ${what} is malformed_response`, ranksAnyway),
   ),
   ranker(
     'another query is sent',
-    'the query, the documents and the model are sent, and the metadata is not',
+    'the query and the documents are sent, and the metadata is not',
     (send) => (request, options) => send({ ...request, query: 'something' }, options),
     true,
   ),
@@ -314,8 +326,8 @@ function ranker(
   const harness: RerankHarness = {
     ...right,
     patienceMs: 5000,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       const { adapter } = started
       const broken: RerankAdapter = {
         provider: adapter.provider,

@@ -7,6 +7,7 @@ import {
   type ImageResponse,
 } from '../../../src/index.ts'
 import { fakeImagesHarness, httpImagesHarness } from '../harnesses.ts'
+import { conductDefects, impatient, sending } from './conduct-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Draw = ImageAdapter['generate']
@@ -14,6 +15,15 @@ type Change = (adapter: ImageAdapter) => ImageAdapter
 
 /** Image adapters with one defect each. */
 export const imageMutants = [
+  ...conductDefects('an image call').map((one) =>
+    impatient(
+      onTheWire(
+        one.defect,
+        one.caught,
+        calling((draw) => sending(one, draw)),
+      ),
+    ),
+  ),
   drawn(
     'an operation is listed twice',
     'the supported operations are a list of legal ones, without repetition',
@@ -177,8 +187,8 @@ function changed(
   const harness: ImageHarness = {
     ...right,
     patienceMs: 5000,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       return { ...started, adapter: change(started.adapter) }
     },
   }

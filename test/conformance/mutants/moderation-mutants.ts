@@ -3,6 +3,7 @@ import type { ModerationAdapter } from '../../../src/contracts/adapter.ts'
 import { AdapterError, ImageAdapterError, type ModerationResponse } from '../../../src/index.ts'
 import { moderationResult } from '../../../src/testing.ts'
 import { fakeModerationHarness, httpModerationHarness } from '../harnesses.ts'
+import { conductDefects, impatient, sending } from './conduct-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Judge = ModerationAdapter['moderate']
@@ -10,6 +11,15 @@ type Change = (adapter: ModerationAdapter) => ModerationAdapter
 
 /** Moderation adapters with one defect each. */
 export const moderationMutants = [
+  ...conductDefects('a moderation call').map((one) =>
+    impatient(
+      onTheWire(
+        one.defect,
+        one.caught,
+        calling((judge) => sending(one, judge)),
+      ),
+    ),
+  ),
   judged(
     'a category is made up',
     'a clean text is not flagged',
@@ -187,8 +197,8 @@ function changed(
   const harness: ModerationHarness = {
     ...right,
     patienceMs: 5000,
-    async start(script) {
-      const started = await right.start(script)
+    async start(script, options) {
+      const started = await right.start(script, options)
       return { ...started, adapter: change(started.adapter) }
     },
   }
