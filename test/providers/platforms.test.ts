@@ -275,7 +275,7 @@ describe('reasoning', () => {
     const second = anthropic({
       apiKey: 'key',
       fetch: async (_url, { body }) => {
-        asked.push(String(body))
+        asked.push(typeof body === 'string' ? body : '')
         return wireResponse(renderWire('anthropic', hello, { stream: true }))
       },
     })
