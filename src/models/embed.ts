@@ -27,8 +27,10 @@ import {
  * Makes a vector of each text. A single text is a list of one.
  *
  * It uses the engine's `embeddingAdapter` and `embeddingModel`. The texts are sent in batches by the limits of the provider, at most
- * `maxConcurrency` at once, each retried by the engine's retry policy; the vectors have the order of the texts. The first batch that fails
- * for good stops the others, and `partial` of the error has the vectors that had come by then.
+ * `maxConcurrency` at once, each retried by the engine's retry policy; the vectors have the order of the texts.
+ *
+ * After the first batch that fails for good no other is begun, and nothing is retried. Those under way are paid for, so they may finish; then
+ * the call rejects with that failure, and `partial` of the error has all vectors that came. A call that is stopped by its `signal` ends at once.
  */
 export async function embed(
   engine: Engine,
@@ -44,7 +46,7 @@ export async function embed(
     texts: textList(textOrTexts),
   }))
   const stop = linkedAbort(settled.signal)
-  const call: EmbedCall = { ...settled, signal: stop.signal }
+  const call: EmbedCall = { ...settled, retrySignal: stop.signal }
   const progress = newProgress(call.request)
   const kind: EmbeddingKind = {
     ...embeddingCalls,
@@ -145,7 +147,7 @@ function outcomeOf({ embeddings, batches, usage }: Progress): {
   return { embeddings, batches, usage }
 }
 
-/** Sends all batches. Returns the failure that stopped it, if there was one; nothing is under way by then. */
+/** Sends all batches. Returns the first failure, if there was one; nothing is under way by then. */
 async function embedBatches(
   call: EmbedCall,
   attempt: Attempt,
@@ -168,6 +170,7 @@ async function embedBatches(
         keep(progress, from, response, call)
       }
     } catch (error) {
+      // The loop has closed the iterator, so no worker gets another batch.
       failures.push(failedCall(error, call))
       // Not the failure itself: the retry loops of the others would take it for theirs.
       stop.abort(cancelledCall(call))

@@ -310,25 +310,93 @@ describe('a failure', () => {
     expect((await embed(engine, left)).embeddings.map(([number]) => number)).toEqual([4, 5, 6, 7])
   })
 
-  test('stops the batches that are under way, and no further one is sent', async () => {
+  /** An adapter whose batch `2,3` fails at once. The others are answered by `answer`, and note it when they are aborted. */
+  function failingAtTwo(answer: 'later' | 'never') {
     const asked: string[] = []
     const stopped: string[] = []
-    const adapter = adapterOf(async ({ texts }, options) => {
+    const waiting: (() => void)[] = []
+    const adapter = adapterOf(async (request, options) => {
+      const { texts } = request
       asked.push(texts.join())
       if (texts[0] === '2') throw new AdapterError('authentication_failed', 'No key.')
+      options?.signal?.addEventListener('abort', () => stopped.push(texts.join()))
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      if (answer === 'never') await new Promise(() => undefined)
+      return { ...counted(request), usage: { inputTokens: 2 } }
+    })
+    return { adapter, asked, stopped, waiting }
+  }
+
+  test('lets the batches under way finish and keeps them, and no further one is sent', async () => {
+    const { adapter, asked, stopped, waiting } = failingAtTwo('later')
+    const engine = createEngine({ embeddingAdapter: adapter })
+    let isOver = false
+    const ended = failureOf(embed(engine, numbers(20), { maxConcurrency: 3 })).finally(() => {
+      isOver = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect({ isOver, asked }).toEqual({ isOver: false, asked: ['0,1', '2,3', '4,5'] })
+    for (const answer of waiting) answer()
+    const { error, partial } = await ended
+    expect(error).toMatchObject({ reason: 'authentication_failed', message: 'No key.' })
+    expect(partial?.embeddings.slice(0, 7)).toEqual([
+      [0, 2],
+      [1, 2],
+      null,
+      null,
+      [4, 2],
+      [5, 2],
+      null,
+    ])
+    expect(partial?.usage).toEqual({ inputTokens: 4 })
+    expect({ asked: asked.length, stopped }).toEqual({ asked: 3, stopped: [] })
+  })
+
+  test('does not wait for them when the caller stops the call', async () => {
+    const { adapter, asked, stopped } = failingAtTwo('never')
+    const engine = createEngine({ embeddingAdapter: adapter })
+    const stop = new AbortController()
+    const options = { maxConcurrency: 3, signal: stop.signal }
+    const ended = failureOf(embed(engine, numbers(20), options))
+    await new Promise((resolve) => setImmediate(resolve))
+    stop.abort()
+    const { error, partial } = await ended
+    // It had failed before.
+    expect(error).toMatchObject({ reason: 'authentication_failed' })
+    expect(partial?.embeddings).toEqual(Array(20).fill(null))
+    expect({ asked: asked.length, stopped }).toEqual({ asked: 3, stopped: ['0,1', '4,5'] })
+  })
+
+  test('ends the waits of the others, and what fails after it is not retried', async () => {
+    const asked: string[] = []
+    const settle: Record<string, (error: AdapterError) => void> = {}
+    const adapter = adapterOf(({ texts }) => {
+      asked.push(texts.join())
+      if (texts[0] === '0') return Promise.reject(new AdapterError('rate_limited', 'Busy.'))
       return new Promise((_resolve, reject) => {
-        options?.signal?.addEventListener('abort', () => {
-          stopped.push(texts.join())
-          reject(new Error('aborted'))
-        })
+        settle[texts.join()] = reject
       })
     })
-    const engine = createEngine({ embeddingAdapter: adapter })
-    const { error, partial } = await failureOf(embed(engine, numbers(20), { maxConcurrency: 3 }))
-    expect(error).toMatchObject({ reason: 'authentication_failed', message: 'No key.' })
-    expect(partial?.embeddings).toEqual(Array(20).fill(null))
-    expect(stopped).toEqual(['0,1', '4,5'])
-    expect(asked).toHaveLength(3)
+    const waits: (AbortSignal | undefined)[] = []
+    const clock = {
+      now: () => 0,
+      sleep: (_ms: number, signal?: AbortSignal) =>
+        new Promise<void>((_resolve, reject) => {
+          waits.push(signal)
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        }),
+    }
+    const engine = createEngine({ embeddingAdapter: adapter, clock })
+    const ended = failureOf(embed(engine, numbers(20), { maxConcurrency: 3 }))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(waits.map((signal) => signal?.aborted)).toEqual([false])
+    settle['2,3']?.(new AdapterError('invalid_request', 'No.'))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(waits.map((signal) => signal?.aborted)).toEqual([true])
+    settle['4,5']?.(new AdapterError('rate_limited', 'Busy.'))
+    expect((await ended).error).toMatchObject({ reason: 'invalid_request' })
+    expect(asked).toEqual(['0,1', '2,3', '4,5'])
+    expect(waits).toHaveLength(1)
   })
 
   test('of an answer that is not one is malformed_response, and no vector is shifted', async () => {
@@ -448,11 +516,17 @@ describe('telemetry', () => {
     expect(JSON.stringify(events)).not.toContain('secret')
   })
 
-  test('tells the retries of the batch that failed, and none of those that it stopped', async () => {
+  test('tells the retries of the batch that failed, and none of those that fail after it', async () => {
     const limited = new AdapterError('rate_limited', 'Slow down.', { retryAfterMs: 0 })
-    const embeddingAdapter = adapterOf(({ texts }) =>
-      texts[0] === '2' ? Promise.reject(limited) : new Promise(() => undefined),
-    )
+    let calls = 0
+    const failAll: (() => void)[] = []
+    const embeddingAdapter = adapterOf(({ texts }) => {
+      if (texts[0] !== '2') {
+        return new Promise((_resolve, reject) => failAll.push(() => reject(limited)))
+      }
+      if (++calls === 3) setImmediate(() => failAll.forEach((fail) => fail()))
+      return Promise.reject(limited)
+    })
     const engine = createEngine({ embeddingAdapter, clock: virtualClock() })
     const events = await told(() => embed(engine, numbers(8)))
     expect(events.map(({ name }) => name)).toEqual(['embed', 'retry', 'retry', 'embed'])
