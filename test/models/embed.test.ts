@@ -4,7 +4,13 @@ import type { EmbeddingAdapter } from '../../src/contracts/adapter.ts'
 import { onTelemetry } from '../../src/core/on-telemetry.ts'
 import type { TelemetryEvent } from '../../src/core/telemetry.ts'
 import { AdapterError, isAllmError } from '../../src/errors/errors.ts'
-import { cosineSimilarity, createEngine, embed, type PartialEmbeddings } from '../../src/index.ts'
+import {
+  cosineSimilarity,
+  createEngine,
+  embed,
+  type EmbeddingBatch,
+  type PartialEmbeddings,
+} from '../../src/index.ts'
 import { fakeEmbeddings, virtualClock } from '../../src/testing.ts'
 import type { EmbeddingRequest, EmbeddingResponse } from '../../src/types/models.ts'
 
@@ -96,6 +102,7 @@ describe('embed', () => {
     ['dimensions', 'a', { dimensions: 0 }, 'dimensions must be a positive integer, not 0'],
     ['a task', 'a', { task: 'search' }, 'task must be one of search_document, search_query'],
     ['no workers', 'a', { maxConcurrency: 0 }, 'maxConcurrency must be a positive integer'],
+    ['a hook that is none', 'a', { onBatch: 1 }, 'onBatch must be a function, not 1'],
     ['an unknown option', 'a', { dimension: 1 }, 'unknown key dimension; did you mean dimensions'],
   ])('refuses %s before anything is sent', async (_what, texts, options, message) => {
     const adapter = fakeEmbeddings()
@@ -450,6 +457,98 @@ describe('a failure', () => {
       reason: 'unknown',
       message: 'test failed: oops',
     })
+  })
+})
+
+describe('onBatch', () => {
+  const engineOf = (answer: EmbeddingAdapter['embed']) =>
+    createEngine({ embeddingAdapter: adapterOf(answer), embeddingModel: 'm' })
+
+  test('gets each batch with its place, its model and its usage', async () => {
+    const engine = engineOf(async (asked) => ({ ...counted(asked), usage: { inputTokens: 2 } }))
+    const seen: EmbeddingBatch[] = []
+    const onBatch = (batch: EmbeddingBatch): void => void seen.push(batch)
+    await embed(engine, numbers(3), { onBatch, maxConcurrency: 1 })
+    const facts = { provider: 'test', model: 'm', usage: { inputTokens: 2 } }
+    expect(seen).toEqual([
+      {
+        from: 0,
+        embeddings: [
+          [0, 2],
+          [1, 2],
+        ],
+        ...facts,
+      },
+      { from: 2, embeddings: [[2, 1]], ...facts },
+    ])
+    await embed(engine, [], { onBatch })
+    expect(seen).toHaveLength(2)
+  })
+
+  test('is waited for before the next batch is sent, and before the call ends', async () => {
+    const done: string[] = []
+    const engine = engineOf(async (asked) => {
+      done.push(`sent ${asked.texts.join()}`)
+      return counted(asked)
+    })
+    const onBatch = async ({ from }: EmbeddingBatch): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve))
+      done.push(`saved ${from}`)
+    }
+    await embed(engine, numbers(4), { onBatch, maxConcurrency: 1 })
+    expect(done).toEqual(['sent 0,1', 'saved 0', 'sent 2,3', 'saved 2'])
+  })
+
+  test.each<[string, () => void | Promise<void>]>([
+    [
+      'throws',
+      () => {
+        throw new TypeError('disk full')
+      },
+    ],
+    ['rejects', () => Promise.reject(new TypeError('disk full'))],
+  ])('that %s fails the call, which keeps what came', async (_what, onBatch) => {
+    const asked: string[] = []
+    const engine = engineOf(async (request) => {
+      asked.push(request.texts.join())
+      return counted(request)
+    })
+    const call = embed(engine, numbers(6), { onBatch, maxConcurrency: 1 })
+    const { error, partial } = await failureOf(call)
+    expect(error).toMatchObject({
+      name: 'StreamError',
+      reason: 'unknown',
+      message: 'onBatch threw: disk full',
+    })
+    expect(error.cause).toBeInstanceOf(TypeError)
+    expect(partial?.embeddings).toEqual([[0, 2], [1, 2], null, null, null, null])
+    expect(asked).toEqual(['0,1'])
+  })
+
+  test('gets the batches that come after a failure', async () => {
+    const engine = engineOf(async (request) => {
+      if (request.texts[0] === '2') throw new AdapterError('invalid_request', 'No.')
+      await new Promise((resolve) => setImmediate(resolve))
+      return counted(request)
+    })
+    const saved: number[] = []
+    const onBatch = ({ from }: EmbeddingBatch): void => void saved.push(from)
+    const { error } = await failureOf(embed(engine, numbers(9), { onBatch, maxConcurrency: 3 }))
+    expect(error).toMatchObject({ reason: 'invalid_request' })
+    expect(saved).toEqual([0, 4])
+  })
+
+  test('is not waited for when the call is stopped', async () => {
+    const stop = new AbortController()
+    const engine = engineOf(async (asked) => counted(asked))
+    const onBatch = (): Promise<void> => {
+      stop.abort()
+      return new Promise(() => undefined)
+    }
+    const options = { onBatch, signal: stop.signal, maxConcurrency: 1 }
+    const { error, partial } = await failureOf(embed(engine, numbers(4), options))
+    expect(error).toMatchObject({ name: 'StreamError', reason: 'cancelled' })
+    expect(partial?.embeddings).toEqual([[0, 2], [1, 2], null, null])
   })
 })
 
