@@ -14,12 +14,12 @@ async function nearness(one: string, other: string): Promise<number> {
 }
 
 describe('without a script', () => {
-  test('a text has the same vector every time, of 64 numbers and the length 1', async () => {
+  test('a text has the same vector every time, of 256 numbers and the length 1', async () => {
     const texts = ['Refunds take ten days.', '', '!?', 'one', '你好', '🦊', 'a'.repeat(10_000)]
     const { embeddings } = await fakeEmbeddings().embed(request({ texts }))
     expect((await fakeEmbeddings().embed(request({ texts }))).embeddings).toEqual(embeddings)
     for (const vector of embeddings) {
-      expect(vector).toHaveLength(64)
+      expect(vector).toHaveLength(256)
       expect(Math.hypot(...vector)).toBeCloseTo(1, 12)
     }
   })
@@ -31,6 +31,53 @@ describe('without a script', () => {
     expect(near).toBeGreaterThan(far)
     expect(await nearness('refunded', 'Refunds!')).toBeCloseTo(1, 12)
     expect(await nearness('今天天气', '天气')).toBeGreaterThan(0.5)
+  })
+
+  test.each([
+    ['contract', 'contrast'],
+    ['number1', 'number2'],
+    ['number1', 'number11'],
+    ['item1s', 'item1'],
+    ['7', '8'],
+    ['plan', 'plane'],
+    ['bus', 'bu'],
+    ['string', 'str'],
+    ['internal', 'internet'],
+  ])('%s and %s are different words', async (one, other) => {
+    expect(await nearness(one, other)).toBeLessThan(0.3)
+  })
+
+  test.each([
+    ['search', 'searches'],
+    ['search', 'searching'],
+    ['box', 'boxes'],
+    ['class', 'classes'],
+    ['office', 'offices'],
+    ['party', 'parties'],
+    ['Parcel', 'PARCELS'],
+    ['open', 'opened'],
+  ])('%s and %s are the same word', async (one, other) => {
+    expect(await nearness(one, other)).toBeCloseTo(1, 12)
+  })
+
+  test.each<[string, (number: number) => string]>([
+    ['a few words', (number) => `Paragraph about number${number}.`],
+    ['a sentence', (number) => `The offices in town number${number} are open from nine to five.`],
+    [
+      'many',
+      (number) => `${'A parcel is sent on the day of the order. '.repeat(20)}number${number}`,
+    ],
+    ['a number', (number) => `Paragraph ${number} of the handbook says when the office is open.`],
+  ])('200 texts of %s that differ in a number are told apart', async (_what, textOf) => {
+    const texts = Array.from({ length: 200 }, (_, number) => textOf(number))
+    const queries = texts.map((text) => /\w*\d+/.exec(text)?.[0] ?? '')
+    const { embeddings } = await fakeEmbeddings().embed(request({ texts: [...texts, ...queries] }))
+    const vectors = embeddings.slice(0, 200)
+    const found = embeddings.slice(200).map((query) => {
+      const scores = vectors.map((vector) => cosineSimilarity(vector, query))
+      return scores.indexOf(Math.max(...scores))
+    })
+    expect(found).toEqual(texts.map((_, number) => number))
   })
 
   test('the vectors have the dimensions that are asked for', async () => {
@@ -101,6 +148,22 @@ describe('with a script', () => {
   ])('%j is refused', (options, message) => {
     expect(() => fakeEmbeddings(options)).toThrow(message)
   })
+})
+
+test('the rerank fake compares whole words', async () => {
+  const documents = ['contrast', 'number2', 'contracts of number1']
+  const query = 'contract number1'
+  const { results } = await fakeRerank().rerank({
+    query,
+    documents,
+    providerOptions: {},
+    metadata: {},
+  })
+  expect(results.map(({ index, score }) => [index, score])).toEqual([
+    [2, 1],
+    [0, 0],
+    [1, 0],
+  ])
 })
 
 test('the rerank fake counts the words of the query', async () => {
