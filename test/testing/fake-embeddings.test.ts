@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { AdapterError } from '../../src/errors/errors.ts'
 import { cosineSimilarity, createEngine, embed } from '../../src/index.ts'
-import { createScriptCursor, fakeEmbeddings, fakeRerank } from '../../src/testing.ts'
+import {
+  createScriptCursor,
+  fakeEmbeddings,
+  fakeImages,
+  fakeRerank,
+  virtualClock,
+} from '../../src/testing.ts'
 import type { EmbeddingRequest } from '../../src/types/models.ts'
 
 function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
@@ -147,6 +154,58 @@ describe('with a script', () => {
     [{ limit: {} }, 'unknown key limit; did you mean limits?'],
   ])('%j is refused', (options, message) => {
     expect(() => fakeEmbeddings(options)).toThrow(message)
+  })
+})
+
+describe('with a script that is a function', () => {
+  test('a call is answered by its entry, or as without a script', async () => {
+    const asked: [string, number][] = []
+    const adapter = fakeEmbeddings({
+      limits: { maxTexts: 1 },
+      script: ({ texts }, { call }) => {
+        asked.push([texts.join(), call])
+        if (call === 2) return ['ok', [Array<number>(256).fill(1)], { usage: { inputTokens: 7 } }]
+        return call === 3 ? ['error', new AdapterError('invalid_request', 'No.')] : undefined
+      },
+    })
+    const engine = createEngine({ embeddingAdapter: adapter })
+    const call = embed(engine, ['one', 'two', 'three', 'four'], { maxConcurrency: 1 })
+    const plain = await fakeEmbeddings().embed(request({ texts: ['one'] }))
+    await expect(call).rejects.toMatchObject({
+      reason: 'invalid_request',
+      partial: {
+        embeddings: [plain.embeddings[0], Array(256).fill(1), null, null],
+        usage: { inputTokens: 8, totalTokens: 1 },
+      },
+    })
+    expect(asked).toEqual([
+      ['one', 1],
+      ['two', 2],
+      ['three', 3],
+    ])
+    expect(adapter.remaining).toBe(0)
+    adapter.assertDone()
+  })
+
+  test('retry_until_call goes by the number of the call', async () => {
+    const adapter = fakeEmbeddings({ script: () => ['retry_until_call', 3] })
+    const engine = createEngine({ embeddingAdapter: adapter, clock: virtualClock() })
+    expect((await embed(engine, 'one')).embeddings).toHaveLength(1)
+    expect(adapter.calls).toHaveLength(3)
+  })
+
+  test('an entry that is none is refused when it is made', async () => {
+    const adapter = fakeEmbeddings({ script: () => ['okay'] as never })
+    const refused = expect.objectContaining({ name: 'ValidationError' }) as Error
+    await expect(adapter.embed(request())).rejects.toThrow('script has the unknown tag "okay"')
+    await expect(adapter.embed(request())).rejects.toThrow(refused)
+  })
+
+  test('a fake that has no answer of its own says which call has no entry', async () => {
+    const image = { operation: 'generate', prompt: 'a fox', providerOptions: {}, metadata: {} }
+    const adapter = fakeImages({ script: () => undefined })
+    const call = adapter.generate(image as never)
+    await expect(call).rejects.toThrow('no scripted images: the script has no entry for call 1')
   })
 })
 
