@@ -322,7 +322,7 @@ export {
   imageVariations,
   type ImageCallOptions,
 } from './models/images.ts'
-export { embed, type EmbeddingCallOptions } from './models/embed.ts'
+export { embed, type EmbeddingBatch, type EmbeddingCallOptions } from './models/embed.ts'
 export { rerank, type RerankCallOptions } from './models/rerank.ts'
 export { cosineSimilarity } from './models/similarity.ts'
 export { speak, streamSpeech, type SpeechCallOptions, type SpeechStream } from './models/speak.ts'

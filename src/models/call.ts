@@ -120,6 +120,8 @@ export interface ModelCall<Adapter, Request> extends CallOrigin {
   readonly clock: Clock
   readonly newId: NewId
   readonly signal: AbortSignal | undefined
+  /** Aborted when nothing is to be tried again: the waits between attempts end, and attempts under way go on. It follows `signal`, which it is by default. */
+  readonly retrySignal?: AbortSignal
   readonly headers: AdapterOptions['headers']
   readonly requestTimeoutMs: number | undefined
   readonly retry: RetryOption | undefined
@@ -244,17 +246,23 @@ export async function attempts<Slot extends ModelSlot, Request>(
   { failure = failedCall }: Pick<ModelCallKind<Slot, Request, never>, 'failure'>,
   trace: Span,
 ): Promise<Attempt> {
-  const { clock, signal } = call
+  const { clock, signal, retrySignal = signal } = call
   const apiKey = await trace.run(call.findKey)
+  const isOver = (): boolean => retrySignal?.aborted === true
   return async (send) => {
     try {
       const onRetry = reportRetry(trace)
       return await retry(
-        () => retryPlan(call.retry, { clock, signal, onRetry }),
-        () =>
-          attemptOnce(call, trace, apiKey, send).catch((error) => {
-            throw failure(error, call)
-          }),
+        () => retryPlan(call.retry, { clock, signal: retrySignal, onRetry }),
+        async () => {
+          // A wait may have ended just before.
+          if (isOver()) throw cancelledCall(call)
+          try {
+            return await attemptOnce(call, trace, apiKey, send)
+          } catch (error) {
+            throw isOver() ? cancelledCall(call) : failure(error, call)
+          }
+        },
       )
     } catch (error) {
       // The wait between two attempts rejects with the reason that the caller passed to `abort`.
@@ -271,7 +279,6 @@ async function attemptOnce<T, Adapter, Request>(
   send: (options: AdapterOptions) => Promise<T>,
 ): Promise<T> {
   const { requestId, provider, clock, newId, headers, requestTimeoutMs } = call
-  if (call.signal?.aborted === true) throw cancelledCall(call)
   const abort = linkedAbort(call.signal)
   const onTimeout = (): void => {
     const message = `${provider} took longer than ${requestTimeoutMs} ms (requestTimeoutMs)`

@@ -1,8 +1,9 @@
 import type { AdapterOptions, EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import { linkedAbort } from '../core/abort.ts'
+import { linkedAbort, unlessStopped } from '../core/abort.ts'
 import { AdapterError, cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
-import { fine, positiveInteger, type Check } from '../schema/checks.ts'
+import { hookFailure } from '../run/context.ts'
+import { anyFunction, fine, positiveInteger, type Check } from '../schema/checks.ts'
 import { validateEmbeddingRequest, vectorsProblem } from '../schema/validate-embeddings.ts'
 import { defined } from '../types/guards.ts'
 import type {
@@ -27,8 +28,10 @@ import {
  * Makes a vector of each text. A single text is a list of one.
  *
  * It uses the engine's `embeddingAdapter` and `embeddingModel`. The texts are sent in batches by the limits of the provider, at most
- * `maxConcurrency` at once, each retried by the engine's retry policy; the vectors have the order of the texts. The first batch that fails
- * for good stops the others, and `partial` of the error has the vectors that had come by then.
+ * `maxConcurrency` at once, each retried by the engine's retry policy; the vectors have the order of the texts.
+ *
+ * After the first batch that fails for good no other is begun, and nothing is retried. Those under way are paid for, so they may finish; then
+ * the call rejects with that failure, and `partial` of the error has all vectors that came. A call that is stopped by its `signal` ends at once.
  */
 export async function embed(
   engine: Engine,
@@ -44,7 +47,7 @@ export async function embed(
     texts: textList(textOrTexts),
   }))
   const stop = linkedAbort(settled.signal)
-  const call: EmbedCall = { ...settled, signal: stop.signal }
+  const call: EmbedCall = { ...settled, retrySignal: stop.signal }
   const progress = newProgress(call.request)
   const kind: EmbeddingKind = {
     ...embeddingCalls,
@@ -58,8 +61,8 @@ export async function embed(
   }
   try {
     return await tracedCall(call, kind, async (attempt) => {
-      const { maxConcurrency = defaultMaxConcurrency } = options
-      const failure = await embedBatches(call, attempt, { progress, stop, maxConcurrency })
+      const { maxConcurrency = defaultMaxConcurrency, onBatch } = options
+      const failure = await embedBatches(call, attempt, { progress, stop, maxConcurrency, onBatch })
       if (failure === undefined) return responseOf(call, progress)
       const { vectors, usage } = progress
       failure.partial = { embeddings: vectors, usage }
@@ -78,6 +81,20 @@ export interface EmbeddingCallOptions extends ModelCallOptions {
   readonly task?: EmbeddingTask | undefined
   /** Calls to the provider that may be under way at once (4). */
   readonly maxConcurrency?: number | undefined
+  /**
+   * Called with each batch as it comes, in any order, to store it at once; also with those that come after another has failed. The next batch
+   * is sent when the hook is done, so a slow hook slows the call down. It may run for up to `maxConcurrency` batches at once. If it throws, the call fails.
+   */
+  readonly onBatch?: ((batch: EmbeddingBatch) => void | Promise<void>) | undefined
+}
+
+/** The vectors of one call to the provider. */
+export interface EmbeddingBatch extends Pick<
+  EmbeddingResponse,
+  'embeddings' | 'model' | 'provider' | 'usage'
+> {
+  /** The index of the text that the first vector is of. The others follow it. */
+  readonly from: number
 }
 
 /** The fields of a request that are options of the call. */
@@ -100,6 +117,7 @@ const embeddingCalls: EmbeddingKind = {
     dimensions: later,
     task: later,
     maxConcurrency: positiveInteger,
+    onBatch: anyFunction,
   } satisfies Readonly<Record<Exclude<keyof EmbeddingCallOptions, keyof ModelCallOptions>, Check>>),
   request: validateEmbeddingRequest,
   outcome: () => ({}),
@@ -145,7 +163,7 @@ function outcomeOf({ embeddings, batches, usage }: Progress): {
   return { embeddings, batches, usage }
 }
 
-/** Sends all batches. Returns the failure that stopped it, if there was one; nothing is under way by then. */
+/** Sends all batches. Returns the first failure, if there was one; nothing is under way by then. */
 async function embedBatches(
   call: EmbedCall,
   attempt: Attempt,
@@ -153,10 +171,11 @@ async function embedBatches(
     readonly progress: Progress
     readonly stop: { abort(reason: Error): void }
     readonly maxConcurrency: number
+    readonly onBatch: EmbeddingCallOptions['onBatch']
   },
 ): Promise<AllmError | undefined> {
   const { adapter, request } = call
-  const { progress, stop, maxConcurrency } = options
+  const { progress, stop, maxConcurrency, onBatch } = options
   // All workers take their batches from one iterator, so a batch is made when there is room for it.
   const batches = batchesOf(request.texts, adapter.limits)
   const failures: AllmError[] = []
@@ -166,8 +185,10 @@ async function embedBatches(
         const batch = { ...request, texts: request.texts.slice(from, to) }
         const response = await attempt((given) => sendBatch(adapter, batch, given))
         keep(progress, from, response, call)
+        if (onBatch !== undefined) await showBatch(call, onBatch, from, response)
       }
     } catch (error) {
+      // The loop has closed the iterator, so no worker gets another batch.
       failures.push(failedCall(error, call))
       // Not the failure itself: the retry loops of the others would take it for theirs.
       stop.abort(cancelledCall(call))
@@ -261,6 +282,23 @@ function keep(
   progress.usage = addUsage(progress.usage, usage)
   for (const warning of warnings) progress.warnings.set(JSON.stringify(warning), warning)
   if (from === 0) progress.first = response
+}
+
+/** Shows a batch to the caller's hook, and waits for it unless the call is stopped. */
+async function showBatch(
+  call: EmbedCall,
+  onBatch: (batch: EmbeddingBatch) => void | Promise<void>,
+  from: number,
+  { embeddings, model = call.request.model, usage }: EmbeddingResponse,
+): Promise<void> {
+  const { provider, signal } = call
+  const batch = { from, embeddings, ...defined<{ model?: string }>({ model }), provider, usage }
+  try {
+    const shown = Promise.resolve(onBatch(batch))
+    await (signal === undefined ? shown : unlessStopped(shown, signal))
+  } catch (thrown) {
+    throw signal?.aborted === true ? cancelledCall(call) : hookFailure('onBatch', thrown)
+  }
 }
 
 /** One answer for all batches. With several of them, what a provider says about a single one is left out. */

@@ -1,3 +1,4 @@
+import type { AdapterOptions, RerankAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { fine, type Check } from '../schema/checks.ts'
@@ -9,7 +10,8 @@ import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind
 /**
  * Ranks documents by how well they answer a query, the best first. Each result has the document, its index in the list and its score.
  *
- * It uses the engine's `rerankAdapter` and `rerankModel`, in one call: scores of two calls are not comparable.
+ * It uses the engine's `rerankAdapter` and `rerankModel`, in one call: scores of two calls are not comparable. Without documents the
+ * results are empty, and nothing is sent.
  */
 export async function rerank(
   engine: Engine,
@@ -51,6 +53,7 @@ const rerankCalls: SingleCallKind<'rerank', RerankRequest, RerankResponse> = {
   >),
   request: validateRerankRequest,
   async send(adapter, request, given) {
+    if (request.documents.length === 0) return emptyRanking(adapter, request, given)
     const response = await adapter.rerank(request, given)
     const problem = ranksProblem(response?.results, request)
     if (problem === undefined) return response
@@ -59,4 +62,13 @@ const rerankCalls: SingleCallKind<'rerank', RerankRequest, RerankResponse> = {
     throw new AdapterError('malformed_response', message, { provider, requestId: given.requestId })
   },
   outcome: ({ id, model, usage }) => ({ responseId: id, responseModel: model, usage }),
+}
+
+function emptyRanking(
+  { provider }: RerankAdapter,
+  { model, metadata }: RerankRequest,
+  { requestId = '' }: AdapterOptions,
+): RerankResponse {
+  const own = defined<{ model?: string }>({ model })
+  return { requestId, ...own, provider, results: [], usage: {}, warnings: [], metadata }
 }

@@ -1,4 +1,3 @@
-import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import { embeddingTasks, type EmbeddingRequest, type RerankRequest } from '../types/models.ts'
 import {
@@ -20,19 +19,11 @@ export const validateEmbeddingRequest: Check = shapeOf<EmbeddingRequest>(
   { model: someText, dimensions: positiveInteger, task: oneOf(embeddingTasks) },
 )
 
-const rerankRequest = shapeOf<RerankRequest>(
+/** The problems of a reranking request. A list without documents is valid: there is nothing to do. */
+export const validateRerankRequest: Check = shapeOf<RerankRequest>(
   { query: someText, documents: listOf(someText), providerOptions, metadata },
   { model: someText, topN: positiveInteger },
 )
-
-/** The problems of a reranking request. It needs a document. */
-export function validateRerankRequest(value: unknown): readonly Issue[] {
-  const issues = rerankRequest(value)
-  if (issues.length > 0) return issues
-  // The check above has found the list.
-  const { documents } = value as RerankRequest
-  return documents.length > 0 ? issues : [{ path: 'documents', problem: 'must not be empty' }]
-}
 
 /** What is wrong with the vectors of an answer. `undefined` if there is one for each text, all of one length and of finite numbers. */
 export function vectorsProblem(vectors: unknown, count: number): string | undefined {

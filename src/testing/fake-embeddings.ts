@@ -18,9 +18,10 @@ import { wordsOf } from './words.ts'
 
 /**
  * Makes an embedding adapter for tests. Without a script, texts that share words get vectors that are near one another, the same ones every
- * time, so that a search can be tested without a model. With a script, each call is answered by the next entry.
+ * time, so that a search can be tested without a model. Words are compared as a whole, without the endings -s, -es, -ed and -ing. With a script, each call
+ * is answered by the next entry.
  *
- * The vectors have 64 numbers, or the `dimensions` of the request, and the length 1. A scripted answer that has not one vector for each text, or a number
+ * The vectors have 256 numbers, or the `dimensions` of the request, and the length 1. A scripted answer that has not one vector for each text, or a number
  * that is not finite, fails with `malformed_response`, as that of a provider would. A call after the last entry fails with `no_scripted_response`.
  */
 export function fakeEmbeddings(options: FakeEmbeddingsOptions = {}): FakeEmbeddings {
@@ -95,24 +96,31 @@ export function embeddingGrammar({
   }
 }
 
-const defaultDimensions = 64
+/** Two texts without a common word are at most about 0.25 near one another. */
+const defaultDimensions = 256
 
-/** A vector of the length 1: each word is a place in it, and a sign, by its hash. A text without words is one word. */
+/** A vector of the length 1: each word is a few places in it, each with a sign, by its hash. A text without words is one word. */
 function vectorOf(words: readonly string[], text: string, dimensions: number): Embedding {
   const vector = Array.from({ length: dimensions }, () => 0)
   for (const word of words) addWord(vector, word)
   // Words may cancel one another out.
-  if (vector.every((value) => value === 0)) addWord(vector, text)
+  if (!vector.some((value) => value !== 0)) vector[hashOf(text) % dimensions] = 1
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   return vector.map((value) => value / length)
 }
 
-/** Short words, such as "the" and "of", say little. */
+/** With one place each, two of thirty words would often have the same. To share all of several is too rare to happen. */
+const placesOfWord = 8
+
+/** Short words, such as "the" and "of", say little; a number says a lot. */
 function addWord(vector: number[], word: string): void {
-  const hash = hashOf(word)
-  const place = (hash >>> 1) % vector.length
-  const weight = word.length < 4 ? 0.25 : 1
-  vector[place] = (vector[place] ?? 0) + (hash % 2 === 0 ? weight : -weight)
+  const weight = word.length < 4 && !/\p{N}/u.test(word) ? 0.25 : 1
+  let hash = hashOf(word)
+  for (let count = 0; count < placesOfWord; count++) {
+    const place = (hash >>> 1) % vector.length
+    vector[place] = (vector[place] ?? 0) + (hash % 2 === 0 ? weight : -weight)
+    hash = mixed(hash)
+  }
 }
 
 /** FNV-1a. */
@@ -121,5 +129,13 @@ function hashOf(word: string): number {
   for (let at = 0; at < word.length; at++) {
     hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
   }
-  return (hash ^ (hash >>> 15)) >>> 0
+  return mixed(hash)
+}
+
+/** Another number in which every bit depends on all bits of the given one. */
+function mixed(number: number): number {
+  let bits = (number + 0x9e3779b9) | 0
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return (bits ^ (bits >>> 16)) >>> 0
 }

@@ -17,7 +17,7 @@ import {
 import { wordsOf } from './words.ts'
 
 /**
- * Makes a rerank adapter for tests. Without a script, the score of a document is the share of the query's words that it has. With a script,
+ * Makes a rerank adapter for tests. Without a script, the score of a document is the share of the query's words that it has, compared as a whole, without the endings -s, -es, -ed and -ing. With a script,
  * each call is answered by the next entry, sorted and cut to `topN`.
  *
  * A scripted answer that does not rank the documents of the request fails with `malformed_response`, as that of a provider would. A call after

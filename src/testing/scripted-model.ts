@@ -63,8 +63,8 @@ const scriptedFactChecks: Readonly<Record<keyof ScriptedFacts, Check>> = {
 
 /** The options of a fake for such a model. All of them are checked when the fake is made. */
 export interface ScriptedModelOptions<Entry, Request> {
-  /** One entry per call, in order. */
-  readonly script?: readonly Entry[] | undefined
+  /** One entry per call, in order, or a function that makes the entry of each call. */
+  readonly script?: readonly Entry[] | ModelScriptFunction<Entry, Request> | undefined
   /** A cursor to share with other fakes, or to read. Without one the fake has its own. */
   readonly scriptCursor?: ScriptCursor | undefined
   /** Called for every call, also for one that is refused. The options come without `apiKey`. */
@@ -73,12 +73,22 @@ export interface ScriptedModelOptions<Entry, Request> {
     | undefined
 }
 
+/**
+ * Makes the entry of each call from its request and its number, which counts from 1. With `undefined` the call is answered as without a script.
+ *
+ * `retry_until_call` fails the calls before that number; the others are answered as without a script.
+ */
+export type ModelScriptFunction<Entry, Request> = (
+  request: Request,
+  facts: { readonly call: number },
+) => Entry | undefined
+
 /** What every fake of such a model shows of its calls. It needs no model and no key. */
 export interface ScriptedModel<Request> {
   readonly provider: 'fake'
   /** The calls so far, in order, as frozen plain data without key, signal and clock. */
   readonly calls: readonly RecordedCall<Request>[]
-  /** The number of entries that were not played. */
+  /** The number of entries that were not played: 0 if a function makes them. */
   readonly remaining: number
   /** Throws a `ValidationError` if there are entries that were not played. */
   assertDone(): void
@@ -96,7 +106,7 @@ export interface ModelGrammar<Value, Facts, Request> {
   readonly options?: Checks
   /** Whatever is refused before the script is read throws. */
   readonly refuse?: (request: Request, requestId: string) => void
-  /** The answer of a fake that was made without a script. Otherwise such a call fails. */
+  /** The answer to a call that has no script. Otherwise such a call fails. */
   readonly unscripted?: (request: Request) => readonly [Value, (Facts | undefined)?]
   /** The errors of the fake, if they are not `AdapterError`. */
   readonly failures?: ModelFailures
@@ -143,7 +153,9 @@ export function scriptedModel<Value, Facts, Request, Failure extends AllmError>(
 } {
   checkOptions(options, grammar)
   const { scriptCursor = createScriptCursor(), capture } = options
-  const entries = plainCopy(options.script)
+  const { script } = options
+  const entries = typeof script === 'function' ? undefined : plainCopy(script)
+  const make = typeof script === 'function' ? script : undefined
   const log = callLog<Request>()
   const remaining = (): number => Math.max(0, (entries?.length ?? 0) - scriptCursor.index)
   const shown: ScriptedModel<Request> = {
@@ -172,9 +184,17 @@ export function scriptedModel<Value, Facts, Request, Failure extends AllmError>(
       const requestId = callOptions.requestId ?? newId?.('request') ?? `fake-request-${log.count}`
       grammar.refuse?.(request, requestId)
       if (signal?.aborted === true) throw stoppedBy(signal, { provider: 'fake', requestId }, 0)
+      const { count: call } = log
       const [value, facts] =
-        (entries === undefined ? grammar.unscripted?.(request) : undefined) ??
-        takeAnswer({ entries: entries ?? [], cursor: scriptCursor }, grammar, requestId)
+        entries === undefined
+          ? (madeAnswer<Value, Facts>(
+              { entry: make?.(request, { call }), call },
+              grammar,
+              requestId,
+            ) ??
+            grammar.unscripted?.(request) ??
+            missing(`no entry for call ${call}`, grammar, requestId))
+          : takeAnswer({ entries, cursor: scriptCursor }, grammar, requestId)
       return { value, facts, requestId }
     },
   }
@@ -186,30 +206,64 @@ function takeAnswer<Value, Facts, Failure extends AllmError>(
     readonly entries: readonly ModelScriptEntry<Value, Facts, Failure>[]
     readonly cursor: ScriptCursor
   },
-  {
-    value,
-    failures = adapterFailures,
-  }: Pick<ModelGrammar<Value, Facts, never>, 'value' | 'failures'>,
+  grammar: Words,
   requestId: string,
 ): readonly [Value, (Facts | undefined)?] {
   const { entries, cursor } = script
-  const facts = { provider: 'fake', requestId }
   for (;;) {
     const entry = entries[cursor.index]
     if (entry === undefined) {
       const all = entries.length === 1 ? '1 entry' : `${entries.length} entries`
-      const message = `no scripted ${value}: the script has ${all} and all were played`
-      throw failures.exhausted(message, facts)
+      return missing(`${all} and all were played`, grammar, requestId)
     }
     if (entry[0] === 'retry_until_call' && cursor.stay() < entry[1]) {
       const message = `a scripted rate limit: the next entry is played from call ${entry[1]} on`
-      throw failures.rateLimited(message, { ...facts, retryAfterMs: 0 })
+      throw rateLimited(message, grammar, requestId)
     }
     cursor.advance()
     // An instance is thrown as it is. JSON makes a new instance for each call.
     if (entry[0] === 'error') throw scriptedError(entry[1])
     if (entry[0] === 'ok') return [entry[1], entry[2]]
   }
+}
+
+/** The part of a grammar that errors need. */
+type Words = Pick<ModelGrammar<never, never, never>, 'value' | 'failures'>
+
+/** The answer that a function has made, or throws the error in it. `undefined` if the call is answered as without a script. */
+function madeAnswer<Value, Facts>(
+  made: {
+    readonly entry: ModelScriptEntry<Value, Facts, AllmError> | undefined
+    readonly call: number
+  },
+  grammar: AnyGrammar,
+  requestId: string,
+): readonly [Value, (Facts | undefined)?] | undefined {
+  const { entry, call } = made
+  if (entry === undefined) return undefined
+  assertValid('invalid_script', within('script', checkEntry(entry, grammar)))
+  if (entry[0] === 'error') throw scriptedError(entry[1])
+  if (entry[0] === 'ok') return [entry[1], entry[2]]
+  if (call >= entry[1]) return undefined
+  throw rateLimited(`a scripted rate limit until call ${entry[1]}`, grammar, requestId)
+}
+
+function rateLimited(
+  message: string,
+  { failures = adapterFailures }: Words,
+  requestId: string,
+): AllmError {
+  return failures.rateLimited(message, { provider: 'fake', requestId, retryAfterMs: 0 })
+}
+
+/** Throws the error of a call that no entry is for. */
+function missing(
+  found: string,
+  { value, failures = adapterFailures }: Words,
+  requestId: string,
+): never {
+  const message = `no scripted ${value}: the script has ${found}`
+  throw failures.exhausted(message, { provider: 'fake', requestId })
 }
 
 function scriptedError(error: AllmError | ErrorData): AllmError {
@@ -222,7 +276,8 @@ function checkOptions<Value, Facts, Request>(
   grammar: ModelGrammar<Value, Facts, Request>,
 ): void {
   const script = isPlainObject(options) ? (options['script'] ?? []) : []
-  assertValid('invalid_script', within('script', checkScript(script, grammar)))
+  const issues = typeof script === 'function' ? fine : checkScript(script, grammar)
+  assertValid('invalid_script', within('script', issues))
   assertValid('invalid_options', optionsOf({ ...optionChecks, ...grammar.options })(options))
 }
 
@@ -236,7 +291,8 @@ type AnyGrammar = Pick<ModelGrammar<never, never, never>, 'value' | 'check' | 'f
 
 /** The problems of a script, each with its path. */
 function checkScript(value: unknown, grammar: AnyGrammar): readonly Issue[] {
-  if (!Array.isArray(value)) return refuse('a list of entries', value)
+  if (!Array.isArray(value))
+    return refuse('a list of entries, or a function that makes the entry of a call', value)
   let issues = fine
   for (const [index, entry] of value.entries()) {
     issues = join(issues, within(index, checkEntry(entry, grammar)))

@@ -4,7 +4,13 @@ import type { EmbeddingAdapter } from '../../src/contracts/adapter.ts'
 import { onTelemetry } from '../../src/core/on-telemetry.ts'
 import type { TelemetryEvent } from '../../src/core/telemetry.ts'
 import { AdapterError, isAllmError } from '../../src/errors/errors.ts'
-import { cosineSimilarity, createEngine, embed, type PartialEmbeddings } from '../../src/index.ts'
+import {
+  cosineSimilarity,
+  createEngine,
+  embed,
+  type EmbeddingBatch,
+  type PartialEmbeddings,
+} from '../../src/index.ts'
 import { fakeEmbeddings, virtualClock } from '../../src/testing.ts'
 import type { EmbeddingRequest, EmbeddingResponse } from '../../src/types/models.ts'
 
@@ -96,6 +102,7 @@ describe('embed', () => {
     ['dimensions', 'a', { dimensions: 0 }, 'dimensions must be a positive integer, not 0'],
     ['a task', 'a', { task: 'search' }, 'task must be one of search_document, search_query'],
     ['no workers', 'a', { maxConcurrency: 0 }, 'maxConcurrency must be a positive integer'],
+    ['a hook that is none', 'a', { onBatch: 1 }, 'onBatch must be a function, not 1'],
     ['an unknown option', 'a', { dimension: 1 }, 'unknown key dimension; did you mean dimensions'],
   ])('refuses %s before anything is sent', async (_what, texts, options, message) => {
     const adapter = fakeEmbeddings()
@@ -310,25 +317,93 @@ describe('a failure', () => {
     expect((await embed(engine, left)).embeddings.map(([number]) => number)).toEqual([4, 5, 6, 7])
   })
 
-  test('stops the batches that are under way, and no further one is sent', async () => {
+  /** An adapter whose batch `2,3` fails at once. The others are answered by `answer`, and note it when they are aborted. */
+  function failingAtTwo(answer: 'later' | 'never') {
     const asked: string[] = []
     const stopped: string[] = []
-    const adapter = adapterOf(async ({ texts }, options) => {
+    const waiting: (() => void)[] = []
+    const adapter = adapterOf(async (request, options) => {
+      const { texts } = request
       asked.push(texts.join())
       if (texts[0] === '2') throw new AdapterError('authentication_failed', 'No key.')
+      options?.signal?.addEventListener('abort', () => stopped.push(texts.join()))
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      if (answer === 'never') await new Promise(() => undefined)
+      return { ...counted(request), usage: { inputTokens: 2 } }
+    })
+    return { adapter, asked, stopped, waiting }
+  }
+
+  test('lets the batches under way finish and keeps them, and no further one is sent', async () => {
+    const { adapter, asked, stopped, waiting } = failingAtTwo('later')
+    const engine = createEngine({ embeddingAdapter: adapter })
+    let isOver = false
+    const ended = failureOf(embed(engine, numbers(20), { maxConcurrency: 3 })).finally(() => {
+      isOver = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect({ isOver, asked }).toEqual({ isOver: false, asked: ['0,1', '2,3', '4,5'] })
+    for (const answer of waiting) answer()
+    const { error, partial } = await ended
+    expect(error).toMatchObject({ reason: 'authentication_failed', message: 'No key.' })
+    expect(partial?.embeddings.slice(0, 7)).toEqual([
+      [0, 2],
+      [1, 2],
+      null,
+      null,
+      [4, 2],
+      [5, 2],
+      null,
+    ])
+    expect(partial?.usage).toEqual({ inputTokens: 4 })
+    expect({ asked: asked.length, stopped }).toEqual({ asked: 3, stopped: [] })
+  })
+
+  test('does not wait for them when the caller stops the call', async () => {
+    const { adapter, asked, stopped } = failingAtTwo('never')
+    const engine = createEngine({ embeddingAdapter: adapter })
+    const stop = new AbortController()
+    const options = { maxConcurrency: 3, signal: stop.signal }
+    const ended = failureOf(embed(engine, numbers(20), options))
+    await new Promise((resolve) => setImmediate(resolve))
+    stop.abort()
+    const { error, partial } = await ended
+    // It had failed before.
+    expect(error).toMatchObject({ reason: 'authentication_failed' })
+    expect(partial?.embeddings).toEqual(Array(20).fill(null))
+    expect({ asked: asked.length, stopped }).toEqual({ asked: 3, stopped: ['0,1', '4,5'] })
+  })
+
+  test('ends the waits of the others, and what fails after it is not retried', async () => {
+    const asked: string[] = []
+    const settle: Record<string, (error: AdapterError) => void> = {}
+    const adapter = adapterOf(({ texts }) => {
+      asked.push(texts.join())
+      if (texts[0] === '0') return Promise.reject(new AdapterError('rate_limited', 'Busy.'))
       return new Promise((_resolve, reject) => {
-        options?.signal?.addEventListener('abort', () => {
-          stopped.push(texts.join())
-          reject(new Error('aborted'))
-        })
+        settle[texts.join()] = reject
       })
     })
-    const engine = createEngine({ embeddingAdapter: adapter })
-    const { error, partial } = await failureOf(embed(engine, numbers(20), { maxConcurrency: 3 }))
-    expect(error).toMatchObject({ reason: 'authentication_failed', message: 'No key.' })
-    expect(partial?.embeddings).toEqual(Array(20).fill(null))
-    expect(stopped).toEqual(['0,1', '4,5'])
-    expect(asked).toHaveLength(3)
+    const waits: (AbortSignal | undefined)[] = []
+    const clock = {
+      now: () => 0,
+      sleep: (_ms: number, signal?: AbortSignal) =>
+        new Promise<void>((_resolve, reject) => {
+          waits.push(signal)
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        }),
+    }
+    const engine = createEngine({ embeddingAdapter: adapter, clock })
+    const ended = failureOf(embed(engine, numbers(20), { maxConcurrency: 3 }))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(waits.map((signal) => signal?.aborted)).toEqual([false])
+    settle['2,3']?.(new AdapterError('invalid_request', 'No.'))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(waits.map((signal) => signal?.aborted)).toEqual([true])
+    settle['4,5']?.(new AdapterError('rate_limited', 'Busy.'))
+    expect((await ended).error).toMatchObject({ reason: 'invalid_request' })
+    expect(asked).toEqual(['0,1', '2,3', '4,5'])
+    expect(waits).toHaveLength(1)
   })
 
   test('of an answer that is not one is malformed_response, and no vector is shifted', async () => {
@@ -382,6 +457,98 @@ describe('a failure', () => {
       reason: 'unknown',
       message: 'test failed: oops',
     })
+  })
+})
+
+describe('onBatch', () => {
+  const engineOf = (answer: EmbeddingAdapter['embed']) =>
+    createEngine({ embeddingAdapter: adapterOf(answer), embeddingModel: 'm' })
+
+  test('gets each batch with its place, its model and its usage', async () => {
+    const engine = engineOf(async (asked) => ({ ...counted(asked), usage: { inputTokens: 2 } }))
+    const seen: EmbeddingBatch[] = []
+    const onBatch = (batch: EmbeddingBatch): void => void seen.push(batch)
+    await embed(engine, numbers(3), { onBatch, maxConcurrency: 1 })
+    const facts = { provider: 'test', model: 'm', usage: { inputTokens: 2 } }
+    expect(seen).toEqual([
+      {
+        from: 0,
+        embeddings: [
+          [0, 2],
+          [1, 2],
+        ],
+        ...facts,
+      },
+      { from: 2, embeddings: [[2, 1]], ...facts },
+    ])
+    await embed(engine, [], { onBatch })
+    expect(seen).toHaveLength(2)
+  })
+
+  test('is waited for before the next batch is sent, and before the call ends', async () => {
+    const done: string[] = []
+    const engine = engineOf(async (asked) => {
+      done.push(`sent ${asked.texts.join()}`)
+      return counted(asked)
+    })
+    const onBatch = async ({ from }: EmbeddingBatch): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve))
+      done.push(`saved ${from}`)
+    }
+    await embed(engine, numbers(4), { onBatch, maxConcurrency: 1 })
+    expect(done).toEqual(['sent 0,1', 'saved 0', 'sent 2,3', 'saved 2'])
+  })
+
+  test.each<[string, () => void | Promise<void>]>([
+    [
+      'throws',
+      () => {
+        throw new TypeError('disk full')
+      },
+    ],
+    ['rejects', () => Promise.reject(new TypeError('disk full'))],
+  ])('that %s fails the call, which keeps what came', async (_what, onBatch) => {
+    const asked: string[] = []
+    const engine = engineOf(async (request) => {
+      asked.push(request.texts.join())
+      return counted(request)
+    })
+    const call = embed(engine, numbers(6), { onBatch, maxConcurrency: 1 })
+    const { error, partial } = await failureOf(call)
+    expect(error).toMatchObject({
+      name: 'StreamError',
+      reason: 'unknown',
+      message: 'onBatch threw: disk full',
+    })
+    expect(error.cause).toBeInstanceOf(TypeError)
+    expect(partial?.embeddings).toEqual([[0, 2], [1, 2], null, null, null, null])
+    expect(asked).toEqual(['0,1'])
+  })
+
+  test('gets the batches that come after a failure', async () => {
+    const engine = engineOf(async (request) => {
+      if (request.texts[0] === '2') throw new AdapterError('invalid_request', 'No.')
+      await new Promise((resolve) => setImmediate(resolve))
+      return counted(request)
+    })
+    const saved: number[] = []
+    const onBatch = ({ from }: EmbeddingBatch): void => void saved.push(from)
+    const { error } = await failureOf(embed(engine, numbers(9), { onBatch, maxConcurrency: 3 }))
+    expect(error).toMatchObject({ reason: 'invalid_request' })
+    expect(saved).toEqual([0, 4])
+  })
+
+  test('is not waited for when the call is stopped', async () => {
+    const stop = new AbortController()
+    const engine = engineOf(async (asked) => counted(asked))
+    const onBatch = (): Promise<void> => {
+      stop.abort()
+      return new Promise(() => undefined)
+    }
+    const options = { onBatch, signal: stop.signal, maxConcurrency: 1 }
+    const { error, partial } = await failureOf(embed(engine, numbers(4), options))
+    expect(error).toMatchObject({ name: 'StreamError', reason: 'cancelled' })
+    expect(partial?.embeddings).toEqual([[0, 2], [1, 2], null, null])
   })
 })
 
@@ -448,11 +615,17 @@ describe('telemetry', () => {
     expect(JSON.stringify(events)).not.toContain('secret')
   })
 
-  test('tells the retries of the batch that failed, and none of those that it stopped', async () => {
+  test('tells the retries of the batch that failed, and none of those that fail after it', async () => {
     const limited = new AdapterError('rate_limited', 'Slow down.', { retryAfterMs: 0 })
-    const embeddingAdapter = adapterOf(({ texts }) =>
-      texts[0] === '2' ? Promise.reject(limited) : new Promise(() => undefined),
-    )
+    let calls = 0
+    const failAll: (() => void)[] = []
+    const embeddingAdapter = adapterOf(({ texts }) => {
+      if (texts[0] !== '2') {
+        return new Promise((_resolve, reject) => failAll.push(() => reject(limited)))
+      }
+      if (++calls === 3) setImmediate(() => failAll.forEach((fail) => fail()))
+      return Promise.reject(limited)
+    })
     const engine = createEngine({ embeddingAdapter, clock: virtualClock() })
     const events = await told(() => embed(engine, numbers(8)))
     expect(events.map(({ name }) => name)).toEqual(['embed', 'retry', 'retry', 'embed'])

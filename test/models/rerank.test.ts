@@ -27,9 +27,27 @@ describe('rerank', () => {
     expect(adapter.calls[0]?.request.topN).toBe(1)
   })
 
+  test('sends nothing when there are no documents', async () => {
+    const adapter = fakeRerank()
+    const engine = createEngine({ rerankAdapter: adapter, rerankModel: 'm' })
+    const options = { topN: 3, metadata: { a: 1 }, requestId: 'r1' }
+    expect(await rerank(engine, 'q', [], options)).toEqual({
+      requestId: 'r1',
+      model: 'm',
+      provider: 'fake',
+      results: [],
+      usage: {},
+      warnings: [],
+      metadata: { a: 1 },
+    })
+    expect(adapter.calls).toEqual([])
+    await expect(rerank(engine, '', [])).rejects.toThrow('query must be a non-empty string')
+    const stopped = rerank(engine, 'q', [], { signal: AbortSignal.abort() })
+    await expect(stopped).rejects.toMatchObject({ reason: 'cancelled' })
+  })
+
   test.each<[string, unknown, unknown, object, string]>([
     ['no query', '', documents, {}, 'query must be a non-empty string'],
-    ['no documents', 'q', [], {}, 'documents must not be empty'],
     ['no list', 'q', 'a text', {}, 'documents must be a list, not "a text"'],
     ['an empty document', 'q', ['a', ''], {}, 'documents[1] must be a non-empty string'],
     ['a topN of 0', 'q', documents, { topN: 0 }, 'topN must be a positive integer, not 0'],

@@ -1,6 +1,8 @@
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { AzureOpenAI } from 'openai'
 import { describe, expect, test } from 'vitest'
+import { createEngine, embed, type Embedding } from '../../src/index.ts'
+import { openaiEmbeddings } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import { hasOracles, loadOracle } from './wire/shared.ts'
 
@@ -86,6 +88,36 @@ describe('the official OpenAI package', () => {
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { param } })
   })
+})
+
+test('an ingest that one refusal interrupts goes on with the rest: no text is served twice', async () => {
+  const refused = 6
+  const faults = [...Array<null>(refused).fill(null), { status: 400 }]
+  await using server = await createFakeServer({ faults })
+  const embeddingAdapter = openaiEmbeddings({
+    baseUrl: server.openaiBaseUrl,
+    apiKey: 'sk-test',
+    model: 'm',
+    limits: { maxTexts: 10 },
+  })
+  const engine = createEngine({ embeddingAdapter })
+  const texts = Array.from({ length: 200 }, (_, at) => `paragraph number${at}`)
+  const stored = new Map<string, Embedding>()
+  const ingest = async (): Promise<void> => {
+    const left = texts.filter((text) => !stored.has(text))
+    await embed(engine, left, {
+      onBatch({ from, embeddings }) {
+        for (const [at, vector] of embeddings.entries()) stored.set(left[from + at] ?? '', vector)
+      },
+    })
+  }
+  await expect(ingest()).rejects.toMatchObject({ status: 400 })
+  const sent = server.requests.length
+  // All that were sent have come, except the one that was refused.
+  expect(stored.size).toBe((sent - 1) * 10)
+  await ingest()
+  expect(stored.size).toBe(200)
+  expect(server.requests).toHaveLength(21)
 })
 
 describe('the official Google package', () => {

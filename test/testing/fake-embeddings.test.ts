@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { AdapterError } from '../../src/errors/errors.ts'
 import { cosineSimilarity, createEngine, embed } from '../../src/index.ts'
-import { createScriptCursor, fakeEmbeddings, fakeRerank } from '../../src/testing.ts'
+import {
+  createScriptCursor,
+  fakeEmbeddings,
+  fakeImages,
+  fakeRerank,
+  virtualClock,
+} from '../../src/testing.ts'
 import type { EmbeddingRequest } from '../../src/types/models.ts'
 
 function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
@@ -14,12 +21,12 @@ async function nearness(one: string, other: string): Promise<number> {
 }
 
 describe('without a script', () => {
-  test('a text has the same vector every time, of 64 numbers and the length 1', async () => {
+  test('a text has the same vector every time, of 256 numbers and the length 1', async () => {
     const texts = ['Refunds take ten days.', '', '!?', 'one', '你好', '🦊', 'a'.repeat(10_000)]
     const { embeddings } = await fakeEmbeddings().embed(request({ texts }))
     expect((await fakeEmbeddings().embed(request({ texts }))).embeddings).toEqual(embeddings)
     for (const vector of embeddings) {
-      expect(vector).toHaveLength(64)
+      expect(vector).toHaveLength(256)
       expect(Math.hypot(...vector)).toBeCloseTo(1, 12)
     }
   })
@@ -31,6 +38,53 @@ describe('without a script', () => {
     expect(near).toBeGreaterThan(far)
     expect(await nearness('refunded', 'Refunds!')).toBeCloseTo(1, 12)
     expect(await nearness('今天天气', '天气')).toBeGreaterThan(0.5)
+  })
+
+  test.each([
+    ['contract', 'contrast'],
+    ['number1', 'number2'],
+    ['number1', 'number11'],
+    ['item1s', 'item1'],
+    ['7', '8'],
+    ['plan', 'plane'],
+    ['bus', 'bu'],
+    ['string', 'str'],
+    ['internal', 'internet'],
+  ])('%s and %s are different words', async (one, other) => {
+    expect(await nearness(one, other)).toBeLessThan(0.3)
+  })
+
+  test.each([
+    ['search', 'searches'],
+    ['search', 'searching'],
+    ['box', 'boxes'],
+    ['class', 'classes'],
+    ['office', 'offices'],
+    ['party', 'parties'],
+    ['Parcel', 'PARCELS'],
+    ['open', 'opened'],
+  ])('%s and %s are the same word', async (one, other) => {
+    expect(await nearness(one, other)).toBeCloseTo(1, 12)
+  })
+
+  test.each<[string, (number: number) => string]>([
+    ['a few words', (number) => `Paragraph about number${number}.`],
+    ['a sentence', (number) => `The offices in town number${number} are open from nine to five.`],
+    [
+      'many',
+      (number) => `${'A parcel is sent on the day of the order. '.repeat(20)}number${number}`,
+    ],
+    ['a number', (number) => `Paragraph ${number} of the handbook says when the office is open.`],
+  ])('200 texts of %s that differ in a number are told apart', async (_what, textOf) => {
+    const texts = Array.from({ length: 200 }, (_, number) => textOf(number))
+    const queries = texts.map((text) => /\w*\d+/.exec(text)?.[0] ?? '')
+    const { embeddings } = await fakeEmbeddings().embed(request({ texts: [...texts, ...queries] }))
+    const vectors = embeddings.slice(0, 200)
+    const found = embeddings.slice(200).map((query) => {
+      const scores = vectors.map((vector) => cosineSimilarity(vector, query))
+      return scores.indexOf(Math.max(...scores))
+    })
+    expect(found).toEqual(texts.map((_, number) => number))
   })
 
   test('the vectors have the dimensions that are asked for', async () => {
@@ -101,6 +155,74 @@ describe('with a script', () => {
   ])('%j is refused', (options, message) => {
     expect(() => fakeEmbeddings(options)).toThrow(message)
   })
+})
+
+describe('with a script that is a function', () => {
+  test('a call is answered by its entry, or as without a script', async () => {
+    const asked: [string, number][] = []
+    const adapter = fakeEmbeddings({
+      limits: { maxTexts: 1 },
+      script: ({ texts }, { call }) => {
+        asked.push([texts.join(), call])
+        if (call === 2) return ['ok', [Array<number>(256).fill(1)], { usage: { inputTokens: 7 } }]
+        return call === 3 ? ['error', new AdapterError('invalid_request', 'No.')] : undefined
+      },
+    })
+    const engine = createEngine({ embeddingAdapter: adapter })
+    const call = embed(engine, ['one', 'two', 'three', 'four'], { maxConcurrency: 1 })
+    const plain = await fakeEmbeddings().embed(request({ texts: ['one'] }))
+    await expect(call).rejects.toMatchObject({
+      reason: 'invalid_request',
+      partial: {
+        embeddings: [plain.embeddings[0], Array(256).fill(1), null, null],
+        usage: { inputTokens: 8, totalTokens: 1 },
+      },
+    })
+    expect(asked).toEqual([
+      ['one', 1],
+      ['two', 2],
+      ['three', 3],
+    ])
+    expect(adapter.remaining).toBe(0)
+    adapter.assertDone()
+  })
+
+  test('retry_until_call goes by the number of the call', async () => {
+    const adapter = fakeEmbeddings({ script: () => ['retry_until_call', 3] })
+    const engine = createEngine({ embeddingAdapter: adapter, clock: virtualClock() })
+    expect((await embed(engine, 'one')).embeddings).toHaveLength(1)
+    expect(adapter.calls).toHaveLength(3)
+  })
+
+  test('an entry that is none is refused when it is made', async () => {
+    const adapter = fakeEmbeddings({ script: () => ['okay'] as never })
+    const refused = expect.objectContaining({ name: 'ValidationError' }) as Error
+    await expect(adapter.embed(request())).rejects.toThrow('script has the unknown tag "okay"')
+    await expect(adapter.embed(request())).rejects.toThrow(refused)
+  })
+
+  test('a fake that has no answer of its own says which call has no entry', async () => {
+    const image = { operation: 'generate', prompt: 'a fox', providerOptions: {}, metadata: {} }
+    const adapter = fakeImages({ script: () => undefined })
+    const call = adapter.generate(image as never)
+    await expect(call).rejects.toThrow('no scripted images: the script has no entry for call 1')
+  })
+})
+
+test('the rerank fake compares whole words', async () => {
+  const documents = ['contrast', 'number2', 'contracts of number1']
+  const query = 'contract number1'
+  const { results } = await fakeRerank().rerank({
+    query,
+    documents,
+    providerOptions: {},
+    metadata: {},
+  })
+  expect(results.map(({ index, score }) => [index, score])).toEqual([
+    [2, 1],
+    [0, 0],
+    [1, 0],
+  ])
 })
 
 test('the rerank fake counts the words of the query', async () => {

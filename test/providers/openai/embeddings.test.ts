@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { createEngine, embed } from '../../../src/index.ts'
 import { openaiEmbeddings } from '../../../src/openai.ts'
@@ -15,6 +17,14 @@ function answer(data: unknown, more: object = {}): () => Response {
 }
 
 const item = (index: unknown, embedding: unknown) => ({ object: 'embedding', index, embedding })
+
+/** The bytes that are in use once the rest was collected. */
+function heapAfterGc(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect === 'function') collect()
+  return process.memoryUsage().heapUsed
+}
 
 /** Numbers as base64 of 32-bit floats. */
 function base64(...numbers: readonly number[]): string {
@@ -146,6 +156,19 @@ describe('an answer', () => {
       [0.25, 2],
     ])
     expect(usage).toEqual({})
+  })
+
+  test('takes no more memory as base64 than its numbers need, which are exact', async () => {
+    const count = 1000
+    const numbers = Array.from({ length: 1536 }, (_, at) => Math.sin(at) / 20)
+    const data = Array.from({ length: count }, (_, at) => item(at, base64(...numbers)))
+    const texts = data.map((_, at) => `text ${at}`)
+    const adapter = adapterFor(answer(data))
+    const before = heapAfterGc()
+    const { embeddings } = await adapter.embed(request({ texts }))
+    const kept = heapAfterGc() - before
+    expect(embeddings.at(-1)).toEqual(numbers.map(Math.fround))
+    expect(kept / (count * numbers.length * 8)).toBeLessThan(1.15)
   })
 
   test.each([null, 7, { prompt_tokens: -1, total_tokens: '3' }, { total_tokens: 1e300 }])(
