@@ -252,12 +252,9 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** `whole` may repeat what a provider or a handler said. */
   const fail = (id: string, safe: string, whole = safe): void =>
     settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
-  const deny = (id: string, wasAsked: unknown): void => {
-    const call = callOf(id)
-    if (!call) return
-    if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
-    // A page that comes back has not seen that it was asked for.
-    if (!call.approval) request({ id, name: call.name, arguments: {} })
+  const deny = (id: string): void => {
+    // Only the page that was asked has the decision, without which a part that was denied is not valid.
+    if (version === 5 || !callOf(id)?.approval) return fail(id, 'the call was denied')
     note(id, { hasEnded: true, open: undefined })
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
@@ -469,7 +466,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       const end = toolEnd(metadata, wasCut)
       // The result of a call that ran is told already. A late one is written for the model.
       if (calls.get(id)?.hasEnded || metadata['pending'] || metadata['lateResultOf'] === id) return
-      if (end.denied) deny(id, metadata['asked'])
+      if (end.denied) deny(id)
       else if (end.interrupted) fail(id, interrupted)
       else if (end.ok) output(id, valueOf(content))
       else fail(id, failed, messageText({ role: 'tool', content }))

@@ -125,7 +125,10 @@ describe('useChat on runs', () => {
     })
     const back = pageAt(desk, { messages: messages.slice(0, 1) })
     await back.resumeStream()
-    expect(shown(back)).toEqual(shown(chat))
+    // A stream cannot tell the decision, without which `output-denied` is not valid.
+    expect(shown(back).at(-1)).toEqual(['assistant', 'tool-pay output-error', 'Done.'])
+    expect(back.lastMessage?.parts[1]).toMatchObject({ errorText: 'the call was denied' })
+    await validateUIMessages({ messages: back.messages })
   })
 
   test('answers a question by the next message', async () => {
