@@ -136,8 +136,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const shows = showsOf({ include })
   /** The answer has given chunks. */
   let hasContent = false
+  /** The step has given nothing: a page shows it with the next chunk that changes the message. */
+  let isBlank = false
   const emit: Write = (chunk) => {
     hasContent = true
+    isBlank &&= chunk.type === 'finish-step'
     write(chunk)
   }
   /** Numbers the ids of texts and sources. */
@@ -155,7 +158,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const enterStep = (): void => {
     leaveStep()
     emit({ type: 'start-step' })
-    isInStep = true
+    isInStep = isBlank = true
     step++
   }
   /** The step ends before its calls did. */
@@ -389,16 +392,18 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   let isOver = false
   /** The metadata that the event gives. */
   let messageMetadata: unknown
-  const finish = (): void => {
+  const rest = (): void => {
     leaveStep()
     const again = options.restStep?.([...calls.values()], step)
     if (again) {
       enterStep()
       for (const show of again) show()
       leaveStep()
-      // A page shows a step with the next chunk that changes the message.
-      write({ type: 'message-metadata', messageMetadata: {} })
     }
+    if (isBlank) emit({ type: 'message-metadata', messageMetadata: {} })
+  }
+  const finish = (): void => {
+    rest()
     isOver = true
     // The words of the AI SDK have hyphens.
     const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
@@ -406,6 +411,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
+    // A page reads nothing after an error.
+    rest()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
       finishReason = version === 7 ? 'interrupted' : undefined

@@ -62,6 +62,10 @@ function callsOf(words: string): Script {
   })
 }
 
+/** A whole call, and the beginning of one. */
+const look1 = ['tool_call', { id: 'l', name: 'look', arguments: {} }] as const
+const cut = ['tool_call_delta', { id: 'l', name: 'look', argumentsDelta: '{"a":' }] as const
+
 const adapter = fake({
   script: ({ messages }): Script => {
     const last = messages.at(-1)
@@ -94,9 +98,15 @@ interface Page {
   status(): Promise<SessionStatus | undefined>
 }
 
+interface Setup {
+  readonly when?: When
+  readonly maxTurns?: number | undefined
+  readonly model?: ReturnType<typeof fake>
+}
+
 /** The real `Chat` of `@ai-sdk/react` at runs in this process. */
-function openPage(when: When = sendWhenSettled, maxTurns?: number): Page {
-  const engine = createEngine({ adapter, tools: [...own, help], retry: false, maxTurns })
+function openPage({ when = sendWhenSettled, maxTurns, model = adapter }: Setup = {}): Page {
+  const engine = createEngine({ adapter: model, tools: [...own, help], retry: false, maxTurns })
   const runs = createRuns({ engine, store: memoryStore() })
   const posts: number[] = []
   const told: string[] = []
@@ -172,7 +182,7 @@ describe('a page that sends by itself', () => {
   ] as const)(
     'does not send for ever when an approval inside an agent leaves the run waiting (%s)',
     async (words, status) => {
-      const page = openPage(status === 'awaiting_tools' ? either : withApprovals)
+      const page = openPage({ when: status === 'awaiting_tools' ? either : withApprovals })
       await page.say(words)
       await page.approve('a/i')
       expect(page.posts).toEqual([200, 200])
@@ -190,7 +200,7 @@ describe('a page that sends by itself', () => {
     ['the limit of turns', 'look:l', 1],
   ])('does not send when the run ends with a tool: %s', async (_name, words, maxTurns) => {
     for (const when of [withOutputs, either, sendWhenSettled]) {
-      const page = openPage(when, maxTurns)
+      const page = openPage({ when, maxTurns })
       await page.say(words)
       expect(page.posts).toEqual([200])
       expect(page.chat.status).toBe('ready')
@@ -201,7 +211,7 @@ describe('a page that sends by itself', () => {
   })
 
   test('does not send when the run is stopped in a tool', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     const saying = page.say('hang:h')
     while (!JSON.stringify(page.chat.messages).includes('input-available')) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -214,8 +224,43 @@ describe('a page that sends by itself', () => {
     expect(page.chat.error).toBeUndefined()
   })
 
+  test.each<[string, readonly Script[]]>([
+    ['behind a tool', [[look1], [['error', 'invalid_request']]]],
+    ['in the arguments of a call', [[cut, ['error', 'invalid_request']]]],
+    ['behind a whole call', [[look1, ['error', 'invalid_request']]]],
+  ])('does not send what a run that failed has settled: %s', async (_name, scripts) => {
+    for (const comesBack of [false, true]) {
+      const model = fake({ scripts: [...scripts, ['Hello'], ['More']] })
+      const page = openPage({ model })
+      await page.say('go')
+      expect(page.chat.status).toBe('error')
+      if (comesBack) {
+        page.chat.messages = toUiMessages((await page.runs.get('ada'))?.session ?? [])
+        await page.chat.resumeStream()
+        await page.rest()
+      }
+      for (const [words, answer] of [
+        ['hi', 'Hello'],
+        ['and', 'More'],
+      ] as const) {
+        await page.say(words)
+        expect(page.chat.error).toBeUndefined()
+        expect(shown(page.chat.messages).at(-1)).toBe(`assistant: ${answer}`)
+      }
+      expect(page.posts).toEqual([200, 200, 200])
+    }
+  })
+
+  test('does not send when the answer after a tool is empty', async () => {
+    const page = openPage({ model: fake({ scripts: [[look1], [], ['Hello']] }) })
+    await page.say('go')
+    await page.chat.resumeStream()
+    await page.rest()
+    expect(page.posts).toEqual([200])
+  })
+
   test('is answered when it sends a step that is complete, and does not send it again', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('stop:s')
     const messages = page.chat.messages.map((message) => ({
       ...message,
@@ -255,7 +300,7 @@ test('whatever a run waits for, in whatever order it is settled: a page never se
       fc.constantFrom(...(['withApprovals', 'withOutputs', 'either', 'sendWhenSettled'] as const)),
       fc.boolean(),
       async (waits, choices, helper, hasWords) => {
-        const page = openPage(helpers[helper])
+        const page = openPage({ when: helpers[helper] })
         const outer = waits.flatMap(({ tool: name, isInside }, at) =>
           isInside ? [] : `${name}:c${at}`,
         )
@@ -314,7 +359,7 @@ describe('what was open when the user went on', () => {
   })
 
   test('of a page that does not say with which message it goes on, too', async () => {
-    const page = openPage(never)
+    const page = openPage({ when: never })
     await page.say('pay:p')
     await page.say('hello')
     await page.approve('p')
@@ -350,7 +395,7 @@ describe('what was open when the user went on', () => {
 
   test('a decision and words of one post are both taken, in order', async () => {
     for (const when of [never, sendWhenSettled]) {
-      const page = openPage(never)
+      const page = openPage({ when: never })
       await page.say('pay:p')
       await page.approve('p')
       Object.assign(page.chat, { sendAutomaticallyWhen: when })
@@ -368,7 +413,7 @@ describe('what was open when the user went on', () => {
 
 describe('questions', () => {
   test('inside an agent is answered by an output', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('help:a=ask:i')
     await page.give('ask', 'a/i', 'red')
     expect(await page.status()).toBe('completed')
@@ -376,7 +421,7 @@ describe('questions', () => {
   })
 
   test('that are answered by outputs in another order are both answered, in one post', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('ask:q ask:r')
     await page.give('ask', 'r', 'second')
     await page.give('ask', 'q', 'first')
@@ -398,7 +443,7 @@ describe('questions', () => {
   })
 
   test('that is dismissed by a failure is answered with that', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('ask:q')
     const state = 'output-error'
     await page.chat.addToolOutput({ state, tool: 'ask', toolCallId: 'q', errorText: 'not now' })
@@ -421,7 +466,7 @@ test('regenerate while something waits says so, and resumeStream shows it again'
 })
 
 test('a page that is opened while a decision inside an agent waits for another can settle that', async () => {
-  const page = openPage(either)
+  const page = openPage({ when: either })
   await page.say('stamp:g help:a=pay:i')
   await page.approve('a/i')
   page.chat.messages = toUiMessages((await page.runs.get('ada'))?.session ?? [])
