@@ -126,9 +126,8 @@ export async function giveNew(
 ): Promise<Given> {
   const said = commands.findIndex(isWords)
   const words = wordsOf(commands[said])
-  // A page that was opened has the words under the ids of `toUiMessages`.
-  const isSaid = ({ id: turn, said: text }: Turn): boolean =>
-    turn === wordsId && text !== undefined && messageText(text) === words
+  // A page that was opened has the words under the ids of `toUiMessages`. Others under such an id are an edit, which is refused.
+  const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
   const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
   if (isKnown) commands.splice(said, 1)
   const sent = await giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
@@ -152,7 +151,7 @@ export async function goneOn(
   if (said === undefined || messageText(said) !== words || (wantsAnother && !wasCut)) {
     const problem = waits(session)
       ? 'the answer waits for somebody, and a run does not go back: settle what it waits for, which resumeStream() shows again'
-      : 'the message has an answer, and a run does not go back: send a new message'
+      : 'the message was sent before, and a run does not go back: it cannot be edited or answered again; send a new message'
     return new Response(problem, { status: 409 })
   }
   if (wasCut) await runs.resume(id)
@@ -208,7 +207,7 @@ async function* noEvents(): AsyncGenerator<LogEntry, void> {}
 /**
  * Answers `GET /api/chat/:id/stream` of `useChat`, with which a page comes back (`resume: true`, or `resumeStream`): sends the last answer from its
  * beginning, and goes on with the run if there is one. The answer has the id of `toUiMessages`, so the page replaces what it has of it. Without an
- * answer the status is 204.
+ * answer the status is 204, and for an id that cannot be one 400.
  */
 export async function resumeUiMessages(
   runs: Runs,
@@ -216,6 +215,10 @@ export async function resumeUiMessages(
   options: ResumeUiOptions = {},
 ): Promise<Response> {
   assertPageOptions(options)
+  return followedFrom(runs, id, options).catch(refused)
+}
+
+async function followedFrom(runs: Runs, id: string, options: ResumeUiOptions): Promise<Response> {
   const info = await begun(runs, id)
   const past = info && pastOf(info.session)
   if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })

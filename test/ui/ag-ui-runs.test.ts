@@ -132,7 +132,7 @@ describe('sendAgUi answers a post again', () => {
     const again = await sendAgUi(runs, 'ada', { threadId: 'ada', runId: 'r', messages })
     expect([again.status, await again.text()]).toEqual([
       409,
-      'the message has an answer, and a run does not go back: send a new message',
+      'the message was sent before, and a run does not go back: it cannot be edited or answered again; send a new message',
     ])
   })
 

@@ -489,3 +489,29 @@ test('a page that is opened shows the value of a late result, and the arguments 
     { toolCallId: 'r', output: { paid: 3 }, input: { euros: 1 } },
   ])
 })
+
+test('a message cannot be edited, neither in the page that sent it nor after a reload', async () => {
+  for (const isReloaded of [false, true]) {
+    const page = openPage()
+    await page.say('one')
+    await page.say('two')
+    const { session } = (await page.runs.get('ada')) ?? {}
+    if (isReloaded) page.chat.messages = toUiMessages(session ?? [])
+    for (const index of [2, 0]) {
+      const messageId = page.chat.messages[index]?.id ?? ''
+      await page.chat.sendMessage({ text: 'other', messageId })
+      expect(page.chat.error?.message).toMatch(/^the message was sent before.*cannot be edited/)
+    }
+    expect(page.posts).toEqual([200, 200, 409, 409])
+    expect((await page.runs.get('ada'))?.session.thread).toEqual(session?.thread)
+  }
+})
+
+test('an id that no conversation can have is refused', async () => {
+  const { runs } = openPage()
+  for (const id of ['x'.repeat(600), 'a\u0000b']) {
+    expect((await resumeUiMessages(runs, id)).status).toBe(400)
+    const said = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
+    expect((await sendUiMessages(runs, id, said)).status).toBe(400)
+  }
+})

@@ -309,7 +309,8 @@ describe('useChat on runs', () => {
     await chat.sendMessage({ text: 'bye' })
     const [first] = chat.messages
     const { session } = (await runs.get('ada')) ?? {}
-    const refused = 'the message has an answer, and a run does not go back: send a new message'
+    const refused =
+      'the message was sent before, and a run does not go back: it cannot be edited or answered again; send a new message'
     for (const page of [chat, pageAt(desk, { messages: opened(session) })]) {
       await page.regenerate()
       expect(page.error?.message).toBe(refused)
