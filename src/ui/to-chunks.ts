@@ -585,10 +585,10 @@ function restOf(whole: string, told = ''): string {
   return whole.startsWith(told) ? whole.slice(told.length) : ''
 }
 
-/** The value that the content of a tool message was made of: a text is one as it is, anything else was written as JSON. */
+/** The value that the content of a tool message was made of, as far as it can be known: an object, a list and null were written as JSON, a text is one as it is. */
 function valueOf(content: Message['content']): JsonValue {
   // Parts are JSON: they are in a saved message.
   if (typeof content !== 'string') return content as unknown as JsonValue
-  const value = /^\s*[[{]/.test(content) ? parseJson(content) : undefined
-  return (value ?? content) as JsonValue // Just parsed.
+  const value = /^\s*([[{]|null$)/.test(content) ? parseJson(content) : undefined
+  return value === undefined ? content : (value as JsonValue) // Just parsed.
 }

@@ -163,11 +163,11 @@ test.each([
   // It is `uiCommands`, `resumeUiMessages` and 1.7 KB of its own.
   ['ui', 'sendUiMessages', 6950],
   // It is `uiCommands`, `toAgUiResponse`, what it shares with `sendUiMessages` and 0.6 KB for the history.
-  ['ui', 'sendAgUi', 7850],
+  ['ui', 'sendAgUi', 7900],
   ['ui', 'sendWhenSettled', 500],
   ['ui', 'toAgUi', 4096],
   ['ui', 'toAgUiResponse', 4096],
-  ['ui', wholeUi, 11_350],
+  ['ui', wholeUi, 11_400],
   ['mcp', 'mcpTools', 4096],
   ['mcp', 'connectMcp', 4096],
   ['mcp', 'serveMcp', 2100],

@@ -102,11 +102,17 @@ interface Setup {
   readonly when?: When
   readonly maxTurns?: number | undefined
   readonly model?: ReturnType<typeof fake>
+  readonly tools?: readonly Tool[]
 }
 
 /** The real `Chat` of `@ai-sdk/react` at runs in this process. */
-function openPage({ when = sendWhenSettled, maxTurns, model = adapter }: Setup = {}): Page {
-  const engine = createEngine({ adapter: model, tools: [...own, help], retry: false, maxTurns })
+function openPage({
+  when = sendWhenSettled,
+  maxTurns,
+  model = adapter,
+  tools = own,
+}: Setup = {}): Page {
+  const engine = createEngine({ adapter: model, tools: [...tools, help], retry: false, maxTurns })
   const runs = createRuns({ engine, store: memoryStore() })
   const posts: number[] = []
   const told: string[] = []
@@ -513,5 +519,21 @@ test('an id that no conversation can have is refused', async () => {
     expect((await resumeUiMessages(runs, id)).status).toBe(400)
     const said = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
     expect((await sendUiMessages(runs, id, said)).status).toBe(400)
+  }
+})
+
+test('after a reload a result without a value and the name of an image are what they were', async () => {
+  const nothing = tool({ name: 'nothing', description: '', schema, handler: () => null })
+  const call = ['tool_call', { id: 'n', name: 'nothing', arguments: {} }] as const
+  const page = openPage({ model: fake({ scripts: [[call], ['Done.']] }), tools: [nothing] })
+  const url =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const file = { type: 'file', mediaType: 'image/png', filename: 'a.png', url } as const
+  await page.chat.sendMessage({ text: 'look', files: [file] })
+  await page.rest()
+  const [said, answer] = toUiMessages((await page.runs.get('ada'))?.session ?? [])
+  expect(said?.parts.map((part) => ({ ...part }))).toEqual(page.chat.messages[0]?.parts)
+  for (const parts of [answer?.parts, page.chat.lastMessage?.parts]) {
+    expect(parts?.[1]).toMatchObject({ state: 'output-available', output: null })
   }
 })
