@@ -537,3 +537,33 @@ test('after a reload a result without a value and the name of an image are what 
     expect(parts?.[1]).toMatchObject({ state: 'output-available', output: null })
   }
 })
+
+test('words that came while an answer was written are in the page only, and regenerate() sends them later', async () => {
+  const page = openPage()
+  await page.runs.send('ada', 'hang:h')
+  await page.say('hello')
+  expect(page.posts).toEqual([409])
+  await page.runs.stop('ada')
+  await page.chat.regenerate()
+  await page.rest()
+  expect(page.posts).toEqual([409, 200])
+  expect(shown(page.chat.messages)).toEqual(['user: hello', 'assistant: Hi.'])
+})
+
+test('a failed answer that has begun goes on with regenerate(), and not with sendMessage()', async () => {
+  const scripts: Script[] = [
+    [
+      ['text', 'Half '],
+      ['error', 'invalid_request'],
+    ],
+    [['text', 'Whole']],
+  ]
+  const page = openPage({ model: fake({ scripts }) })
+  await page.say('go')
+  await page.chat.sendMessage()
+  expect(page.posts).toEqual([200, 400])
+  await page.chat.regenerate()
+  await page.rest()
+  expect(page.posts).toEqual([200, 400, 200])
+  expect(shown(page.chat.messages)).toEqual(['user: go', 'assistant: Whole'])
+})
