@@ -5,7 +5,7 @@ import { describe, refusal } from '../schema/checks.ts'
 import { questionsOf } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import { messageText } from '../types/message.ts'
+import { messageParts, messageText } from '../types/message.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import { agUiEvents, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
@@ -91,8 +91,13 @@ async function repeated(
   const info = await begun(runs, id)
   const past = info && pastOf(info.session)
   const following = followed(runs, id, info?.lastEventId ?? 0)
-  const endsWithWords = listOf(input.messages).at(-1)?.['role'] === 'user'
+  const given = listOf(input.messages)
+  const endsWithWords = given.at(-1)?.['role'] === 'user'
   const history = info && !endsWithWords ? historyOf(info.session, page) : undefined
+  // A client keeps the reasoning that it has, unless a snapshot has some. The answer goes on with this one.
+  if (given.some(isThought) && !history?.some(isThought)) {
+    history?.push({ id: `${input.runId}-reasoning-1`, role: 'reasoning', content: '' })
+  }
   const ids = { ...input, messages: history ?? input.messages }
   const events = agUiEvents(following.events, ids, page, { ...following, ...past })
   let isTold = history === undefined
@@ -107,13 +112,26 @@ async function repeated(
   return pacedResponse({ ...events, next }, page)
 }
 
-/** The conversation before its last answer: texts, calls and their results. */
-function historyOf(session: Session, { include = shownByDefault }: ViewOptions): readonly object[] {
+function isThought({ role }: { readonly role?: unknown }): boolean {
+  return role === 'reasoning'
+}
+
+/** A message that a client is given. */
+interface ShownMessage {
+  readonly id: string
+  readonly role: string
+  readonly content: string
+  readonly toolCallId?: unknown
+  readonly toolCalls?: readonly object[]
+}
+
+/** The conversation before its last answer: texts, reasoning, calls and their results. */
+function historyOf(session: Session, { include = shownByDefault }: ViewOptions): ShownMessage[] {
   const { messages } = session.thread
   const shows = showsOf({ include })
-  const [answer] = turnsOf(session).at(-1)?.answers ?? []
-  const history = answer === undefined ? messages : messages.slice(0, messages.indexOf(answer))
-  return history.flatMap((message, index) => {
+  const [first] = turnsOf(session).at(-1)?.answers ?? []
+  const history = first === undefined ? messages : messages.slice(0, messages.indexOf(first))
+  return history.flatMap((message, index): ShownMessage | ShownMessage[] => {
     const { role, toolCalls = [], metadata = {} } = message
     const { toolCallId = metadata['lateResultOf'] } = message
     const id = `m${index}`
@@ -124,7 +142,17 @@ function historyOf(session: Session, { include = shownByDefault }: ViewOptions):
         return { id: callId, type: 'function', function: { name, arguments: text } }
       })
       const known = calls.length > 0 ? calls : undefined
-      return defined<object>({ id, role, content: messageText(message), toolCalls: known })
+      const answer = defined<ShownMessage>({
+        id,
+        role,
+        content: messageText(message),
+        toolCalls: known,
+      })
+      const thoughts = messageParts(message).flatMap((part) =>
+        part.type === 'reasoning' && shows('reasoning') ? part.text : [],
+      )
+      const thought = { id: `${id}-reasoning`, role: 'reasoning', content: thoughts.join('') }
+      return thought.content ? [thought, answer] : answer
     }
     if (toolCallId === undefined || metadata['askUser'] || metadata['pending']) return []
     const { ok, denied } = toolEnd(metadata)

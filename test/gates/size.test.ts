@@ -162,12 +162,12 @@ test.each([
   ['ui', 'resumeUiMessages', 4096],
   // It is `uiCommands`, `resumeUiMessages` and 1.7 KB of its own.
   ['ui', 'sendUiMessages', 6950],
-  // It is `uiCommands`, `toAgUiResponse`, what it shares with `sendUiMessages` and 0.6 KB for the history.
-  ['ui', 'sendAgUi', 7900],
+  // It is `uiCommands`, `toAgUiResponse`, what it shares with `sendUiMessages` and 0.8 KB for the history.
+  ['ui', 'sendAgUi', 8000],
   ['ui', 'sendWhenSettled', 500],
   ['ui', 'toAgUi', 4096],
   ['ui', 'toAgUiResponse', 4096],
-  ['ui', wholeUi, 11_400],
+  ['ui', wholeUi, 11_500],
   ['mcp', 'mcpTools', 4096],
   ['mcp', 'connectMcp', 4096],
   ['mcp', 'serveMcp', 2100],

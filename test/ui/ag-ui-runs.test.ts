@@ -124,6 +124,25 @@ describe('sendAgUi answers a post again', () => {
     expect(shown(history)).toEqual(shown(late))
   })
 
+  test('reasoning is there once, and in its place', async () => {
+    const script: Script = [
+      ['reasoning', 'Hm.'],
+      ['text', 'Hi.'],
+    ]
+    const { agent, say, another } = open(fake({ scripts: [script, script] }))
+    const whole = ['user: one', 'reasoning: Hm.', 'assistant: Hi.']
+    await say('one')
+    await agent.runAgent()
+    expect(shown(agent)).toEqual(whole)
+    await say('two')
+    await agent.runAgent()
+    const opened = another([])
+    await opened.runAgent()
+    for (const client of [agent, opened]) {
+      expect(shown(client)).toEqual([...whole, 'user: two', ...whole.slice(1)])
+    }
+  })
+
   test('after words that others have followed it refuses them', async () => {
     const { say, runs } = open()
     await say('hello')
