@@ -1,12 +1,18 @@
-import type { RunInfo, Runs, SendOptions } from '../runs/contract.ts'
-import { questionsOf, waitingEvents, waits } from '../session/inner.ts'
+import { ownContent } from '../make/tool-messages.ts'
+import { isUsersOwn, showsOf, toolEnd, type ViewOptions } from '../run/view-event.ts'
+import type { Runs, SendOptions } from '../runs/contract.ts'
+import { describe, refusal } from '../schema/checks.ts'
+import { questionsOf } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { isObject } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
+import { messageParts, messageText } from '../types/message.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
-import { agUiResponse, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
+import { agUiEvents, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
-import { comingOf, giveAll, isWords, keyOf, refused } from './ui-runs.ts'
-import { sseChecks } from './ui-stream.ts'
+import { shownByDefault } from './to-chunks.ts'
+import { isCut, pastOf, turnsOf } from './to-ui-messages.ts'
+import { begun, comingOf, followed, giveNew, goneOn, isWords, refused } from './ui-runs.ts'
+import { pacedResponse, sseChecks } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** What an AG-UI client posts: its `RunAgentInput`. Nothing about it is trusted but the ids, which the caller checks. */
@@ -25,7 +31,9 @@ export interface SendAgUiOptions
  * the caller's to decide.
  *
  * All decisions and answers in `resume` are taken, the results that the client has for calls that it runs, and the last message if it is the user's. Only what the session
- * waits for counts, once. With nothing new, the response says what the run waits for, or follows it. What is refused has the status and the words of `runs.handler`.
+ * waits for counts, once. With words that the session has, the response is the answer that there is. With nothing new it is the same after a `MESSAGES_SNAPSHOT` of the conversation
+ * before it; so a client without messages gets all of them. A run that failed or was stopped goes on, unless the client has no messages. What is refused has the status and the words of
+ * `runs.handler`.
  */
 export async function sendAgUi(
   runs: Runs,
@@ -47,17 +55,113 @@ async function answered(
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)
-  const commands = uiCommands(messages, session)
-  const idempotencyKey = keyOf(messages.at(-1)?.id)
-  const sent = await giveAll(runs, id, commands, { context, metadata, idempotencyKey })
-  const isNew = sent !== undefined && !sent.duplicate
-  const missed = isNew ? answersOf(commands, session) : openIn(await runs.get(id))
+  const commands = [...uiCommands(messages, session)]
+  const words = messages.at(-1)?.id
+  const given = await giveNew(runs, before, commands, { id, words, context, metadata })
+  const { sent, repeats } = given
+  if (repeats !== undefined) {
+    return (await goneOn(runs, id, repeats, false)) ?? repeated(runs, id, input, page)
+  }
+  if (sent === undefined) {
+    // A client that has something of the conversation asks for its run. Any other only looks at it.
+    const goesOn =
+      listOf(input.messages).length > 0 && before?.running === false && isCut(before.session)
+    if (goesOn) await runs.resume(id)
+    return repeated(runs, id, input, page)
+  }
+  const missed = answersOf(commands, session)
   const coming = comingOf(runs, id, commands, {
-    after: (sent ?? before)?.lastEventId ?? 0,
-    isQueued: before?.running === true && sent !== undefined,
+    after: sent.lastEventId,
+    isQueued: before?.running === true,
   })
   const beginning = { session, ...coming, ...(missed.length > 0 && { missed }) }
-  return agUiResponse(coming.events, input, page, beginning)
+  return pacedResponse(agUiEvents(coming.events, input, page, beginning), page)
+}
+
+/**
+ * Answers a post with nothing new: with the last answer from its beginning. Unless the client ends with the words before it, a
+ * snapshot of what is before it replaces what the client has.
+ */
+async function repeated(
+  runs: Runs,
+  id: string,
+  input: AgUiInput,
+  page: AgUiResponseOptions,
+): Promise<Response> {
+  const info = await begun(runs, id)
+  const past = info && pastOf(info.session)
+  const following = followed(runs, id, info?.lastEventId ?? 0)
+  const given = listOf(input.messages)
+  const endsWithWords = given.at(-1)?.['role'] === 'user'
+  const history = info && !endsWithWords ? historyOf(info.session, page) : undefined
+  // A client keeps the reasoning that it has, unless a snapshot has some. The answer goes on with this one.
+  if (given.some(isThought) && !history?.some(isThought)) {
+    history?.push({ id: `${input.runId}-reasoning-1`, role: 'reasoning', content: '' })
+  }
+  const ids = { ...input, messages: history ?? input.messages }
+  const events = agUiEvents(following.events, ids, page, { ...following, ...past })
+  let isTold = history === undefined
+  const next: typeof events.next = async () => {
+    const step = await events.next()
+    if (isTold || step.done) return step
+    isTold = true
+    const [started = [], ...rest] = step.value
+    const snapshot = { type: 'MESSAGES_SNAPSHOT', messages: history }
+    return { done: false, value: [started, snapshot, ...rest].flat() }
+  }
+  return pacedResponse({ ...events, next }, page)
+}
+
+function isThought({ role }: { readonly role?: unknown }): boolean {
+  return role === 'reasoning'
+}
+
+/** A message that a client is given. */
+interface ShownMessage {
+  readonly id: string
+  readonly role: string
+  readonly content: string
+  readonly toolCallId?: unknown
+  readonly toolCalls?: readonly object[]
+}
+
+/** The conversation before its last answer: texts, reasoning, calls and their results. */
+function historyOf(session: Session, { include = shownByDefault }: ViewOptions): ShownMessage[] {
+  const { messages } = session.thread
+  const shows = showsOf({ include })
+  const [first] = turnsOf(session).at(-1)?.answers ?? []
+  const history = first === undefined ? messages : messages.slice(0, messages.indexOf(first))
+  return history.flatMap((message, index): ShownMessage | ShownMessage[] => {
+    const { role, toolCalls = [], metadata = {} } = message
+    const { toolCallId = metadata['lateResultOf'] } = message
+    const id = `m${index}`
+    if (isUsersOwn(message)) return { id, role, content: messageText(message) }
+    if (role === 'assistant') {
+      const calls = toolCalls.map(({ id: callId, name, arguments: args }) => {
+        const text = JSON.stringify(shows('tool_arguments') ? args : {})
+        return { id: callId, type: 'function', function: { name, arguments: text } }
+      })
+      const known = calls.length > 0 ? calls : undefined
+      const answer = defined<ShownMessage>({
+        id,
+        role,
+        content: messageText(message),
+        toolCalls: known,
+      })
+      const thoughts = messageParts(message).flatMap((part) =>
+        part.type === 'reasoning' && shows('reasoning') ? part.text : [],
+      )
+      const thought = { id: `${id}-reasoning`, role: 'reasoning', content: thoughts.join('') }
+      return thought.content ? [thought, answer] : answer
+    }
+    if (toolCallId === undefined || metadata['askUser'] || metadata['pending']) return []
+    const { ok, denied } = toolEnd(metadata)
+    const error = denied ? 'the call was denied' : 'the tool failed'
+    const safe = JSON.stringify(ok ? null : { error })
+    const whole = messageText({ role: 'tool', content: ownContent(message) })
+    const content = shows(ok ? 'tool_results' : 'errors') ? whole : safe
+    return { id, role: 'tool', toolCallId, content }
+  })
 }
 
 /** What a client says, as a page of `useChat` says it: an answer with calls that it settled, and the user's words. */
@@ -74,7 +178,11 @@ function uiMessages(
     const { interruptId: id, status, payload } = entry
     const isGiven = status !== 'cancelled'
     if (approvals.has(String(id))) {
-      const { approved = false, reason } = isObject(payload) ? payload : {}
+      const { approved, reason } = isObject(payload) ? payload : {}
+      if (isGiven && typeof approved !== 'boolean') {
+        const problem = `must be { approved: true } or { approved: false }, not ${describe(payload)}`
+        throw refusal('invalid_message', `the payload for ${String(id)}`, problem)
+      }
       const approval = { approved: isGiven && approved === true, reason }
       settle(id, { state: 'approval-responded', approval })
     } else if (isGiven) settle(id, { state: 'output-available', output: payload })
@@ -116,9 +224,4 @@ function answersOf(
     const { toolCallId: id } = question
     return id.includes('/') ? [] : [{ type: 'tool_result_encoded', id, content: command.content }]
   })
-}
-
-/** What a run that rests waits for. */
-function openIn(info: RunInfo | undefined): readonly StreamEvent[] {
-  return info !== undefined && waits(info.session) ? waitingEvents(info.session) : []
 }

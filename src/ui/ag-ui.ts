@@ -61,7 +61,7 @@ export function toAgUiResponse(
   options: AgUiResponseOptions = {},
 ): Response {
   assertAgUiOptions(options, sseChecks())
-  return agUiResponse(events, ids, options)
+  return pacedResponse(agUiEvents(events, ids, options), options)
 }
 
 /** Refuses unknown options, and values of the wrong kind. `more` are the checks of a response. */
@@ -70,17 +70,8 @@ export function assertAgUiOptions(options: AgUiResponseOptions, more?: Checks<Ss
   assertValid('invalid_options', optionsOf({ ...own, ...more })(options))
 }
 
-/** A response that begins in its own way. */
-export function agUiResponse(
-  events: RunEvents,
-  ids: AgUiIds,
-  options: AgUiResponseOptions,
-  beginning?: Partial<Beginning>,
-): Response {
-  return pacedResponse(agUiEvents(events, ids, options, beginning), options)
-}
-
-function agUiEvents(
+/** The events of a run that may begin in its own way. */
+export function agUiEvents(
   events: RunEvents,
   ids: AgUiIds,
   { include, onError }: AgUiOptions,

@@ -126,7 +126,7 @@ function mediaPart(part: Fields, path: string, accepts: Accepts): Part {
   const data = /^data:[^,]*;base64,/i.exec(address)
   try {
     if (data !== null) {
-      if (isImage) return { type: 'image', image: imageFromDataUri(address) }
+      if (isImage) return { type: 'image', image: { ...imageFromDataUri(address), ...name } }
       const base64 = address.slice(data[0].length)
       return { type: 'file', file: fileFromBase64(base64, mediaType, name) }
     }
@@ -139,7 +139,7 @@ function mediaPart(part: Fields, path: string, accepts: Accepts): Part {
       )
     }
     return isImage
-      ? { type: 'image', image: imageFromUrl(address) }
+      ? { type: 'image', image: { ...imageFromUrl(address), ...name } }
       : { type: 'file', file: fileFromUrl(address, mediaType || undefined, name) }
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error

@@ -136,8 +136,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const shows = showsOf({ include })
   /** The answer has given chunks. */
   let hasContent = false
+  /** The step has given nothing: a page shows it with the next chunk that changes the message. */
+  let isBlank = false
   const emit: Write = (chunk) => {
     hasContent = true
+    isBlank &&= chunk.type === 'finish-step'
     write(chunk)
   }
   /** Numbers the ids of texts and sources. */
@@ -155,7 +158,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const enterStep = (): void => {
     leaveStep()
     emit({ type: 'start-step' })
-    isInStep = true
+    isInStep = isBlank = true
     step++
   }
   /** The step ends before its calls did. */
@@ -252,12 +255,9 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** `whole` may repeat what a provider or a handler said. */
   const fail = (id: string, safe: string, whole = safe): void =>
     settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
-  const deny = (id: string, wasAsked: unknown): void => {
-    const call = callOf(id)
-    if (!call) return
-    if (version === 5 || !(call.approval || wasAsked)) return fail(id, 'the call was denied')
-    // A page that comes back has not seen that it was asked for.
-    if (!call.approval) request({ id, name: call.name, arguments: {} })
+  const deny = (id: string): void => {
+    // Only the page that was asked has the decision, without which a part that was denied is not valid.
+    if (version === 5 || !callOf(id)?.approval) return fail(id, 'the call was denied')
     note(id, { hasEnded: true, open: undefined })
     emit({ type: 'tool-output-denied', toolCallId: id })
   }
@@ -392,16 +392,18 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   let isOver = false
   /** The metadata that the event gives. */
   let messageMetadata: unknown
-  const finish = (): void => {
+  const rest = (): void => {
     leaveStep()
     const again = options.restStep?.([...calls.values()], step)
     if (again) {
       enterStep()
       for (const show of again) show()
       leaveStep()
-      // A page shows a step with the next chunk that changes the message.
-      write({ type: 'message-metadata', messageMetadata: {} })
     }
+    if (isBlank) emit({ type: 'message-metadata', messageMetadata: {} })
+  }
+  const finish = (): void => {
+    rest()
     isOver = true
     // The words of the AI SDK have hyphens.
     const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
@@ -409,6 +411,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
+    // A page reads nothing after an error.
+    rest()
     if (isCancellation(error)) {
       emit({ type: 'abort' })
       finishReason = version === 7 ? 'interrupted' : undefined
@@ -469,7 +473,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       const end = toolEnd(metadata, wasCut)
       // The result of a call that ran is told already. A late one is written for the model.
       if (calls.get(id)?.hasEnded || metadata['pending'] || metadata['lateResultOf'] === id) return
-      if (end.denied) deny(id, metadata['asked'])
+      if (end.denied) deny(id)
       else if (end.interrupted) fail(id, interrupted)
       else if (end.ok) output(id, valueOf(content))
       else fail(id, failed, messageText({ role: 'tool', content }))
@@ -581,10 +585,10 @@ function restOf(whole: string, told = ''): string {
   return whole.startsWith(told) ? whole.slice(told.length) : ''
 }
 
-/** The value that the content of a tool message was made of: a text is one as it is, anything else was written as JSON. */
+/** The value that the content of a tool message was made of, as far as it can be known: an object, a list and null were written as JSON, a text is one as it is. */
 function valueOf(content: Message['content']): JsonValue {
   // Parts are JSON: they are in a saved message.
   if (typeof content !== 'string') return content as unknown as JsonValue
-  const value = /^\s*[[{]/.test(content) ? parseJson(content) : undefined
-  return (value ?? content) as JsonValue // Just parsed.
+  const value = /^\s*([[{]|null$)/.test(content) ? parseJson(content) : undefined
+  return value === undefined ? content : (value as JsonValue) // Just parsed.
 }

@@ -38,7 +38,8 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   assertValid('invalid_options', optionsOf(pageChecks())(options))
   const session = sessionOf(conversation)
   const { include = shownByDefault } = options
-  const reasons = include.includes('tool_results') ? reasonsOf(session) : new Map()
+  const denied = options.version === 5 ? new Map() : deniedIn(session)
+  if (!include.includes('tool_results')) denied.forEach((_, id) => denied.set(id, undefined))
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
   for (const turn of turns) {
@@ -50,7 +51,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     missed.forEach(fold.add)
     if (chunks.length === 0) continue
     if (session.status !== 'idle' || turn !== turns.at(-1)) fold.end()
-    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, reasons) })
+    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, denied) })
   }
   return messages
 }
@@ -77,13 +78,12 @@ function wordsOf(message: Message): UiMessagePart[] {
   })
 }
 
-/** Why calls were denied, by their ids. Chunks do not tell it: the page that denied them knows. */
-function reasonsOf({ thread }: Session): ReadonlyMap<string, string> {
+/** The calls that were denied, and why. Chunks do not tell it: the page that denied them knows. */
+function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
   return new Map(
-    thread.messages.flatMap((message): [string, string][] => {
-      const { metadata, toolCallId: id = metadata?.['lateResultOf'] } = message
-      const reason = metadata?.['denied'] ? deniedReason(message) : undefined
-      return reason === undefined || typeof id !== 'string' ? [] : [[id, reason]]
+    thread.messages.flatMap((message) => {
+      const { metadata, toolCallId = metadata?.['lateResultOf'] } = message
+      return metadata?.['denied'] ? [[toolCallId, deniedReason(message)]] : []
     }),
   )
 }
@@ -91,7 +91,7 @@ function reasonsOf({ thread }: Session): ReadonlyMap<string, string> {
 /** The parts that a page makes of chunks. */
 function pageParts(
   chunks: readonly UiMessageChunk[],
-  reasons: ReadonlyMap<string, string>,
+  denied: ReadonlyMap<unknown, string | undefined>,
 ): UiMessagePart[] {
   const parts: object[] = []
   /** The blocks and calls, by id. */
@@ -144,15 +144,17 @@ function pageParts(
       case 'tool-output-available':
         set(chunk.toolCallId, { state: 'output-available', output: chunk.output })
         break
-      case 'tool-output-denied': {
-        const { toolCallId: id } = chunk
-        const approval = defined<object>({ id, approved: false, reason: reasons.get(id) })
-        set(id, { state: 'output-denied', approval })
+      case 'tool-output-error': {
+        const { toolCallId: id, errorText } = chunk
+        const approval = defined<object>({ id, approved: false, reason: denied.get(id) })
+        set(
+          id,
+          denied.has(id)
+            ? { state: 'output-denied', approval }
+            : { state: 'output-error', errorText },
+        )
         break
       }
-      case 'tool-output-error':
-        set(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText })
-        break
       case 'source-url':
       case 'source-document':
       case 'file':
@@ -263,8 +265,7 @@ function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
     // What a run that was stopped or failed asked is not asked until it goes on.
     const isOpen = isAsked ? !isCut(session) : isUnderWay && result && isMark(result)
     if (!result || isOpen) return
-    // A policy that denies is not told apart from a user.
-    const metadata = { ...marks, asked: true, ...(isAsked && { interrupted: true }) }
+    const metadata = { ...marks, ...(isAsked && { interrupted: true }) }
     const content = ownContent(result)
     missed.push({ type: 'tool_result_encoded', id: call.id, content, metadata })
   }

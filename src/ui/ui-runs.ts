@@ -75,22 +75,11 @@ async function answered(
   const goesOn = continued(messages, messageId)
   if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
   const last = messages.at(-1)
-  const said = commands.findIndex(isWords)
-  const words = wordsOf(commands[said])
-  // A page that was opened has the words under the ids of `toUiMessages`.
-  const isSaid = ({ id: turn, said: text }: Turn): boolean =>
-    turn === last?.id && text !== undefined && messageText(text) === words
-  const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
-  if (isKnown) commands.splice(said, 1)
-  const sent = await giveAll(runs, id, commands, {
-    context,
-    metadata,
-    idempotencyKey: keyOf(last?.id),
-  })
-  if (sent?.duplicate ?? isKnown) {
-    const isRefused = await hasGoneOn(runs, id, words, trigger === 'regenerate-message')
-    if (!isRefused) return resumeUiMessages(runs, id, page)
-    return new Response(await noOtherAnswer(runs, id), { status: 409 })
+  const given = await giveNew(runs, before, commands, { id, words: last?.id, context, metadata })
+  const { sent, repeats } = given
+  if (repeats !== undefined) {
+    const wantsAnother = trigger === 'regenerate-message'
+    return (await goneOn(runs, id, repeats, wantsAnother)) ?? resumeUiMessages(runs, id, page)
   }
   const coming = comingOf(runs, id, commands, {
     after: sent?.lastEventId ?? 0,
@@ -118,29 +107,55 @@ function continued(
   return named ?? (last?.role === 'assistant' ? last : undefined)
 }
 
-/** Why there is no other answer to words that the session has. */
-async function noOtherAnswer(runs: Runs, id: string): Promise<string> {
-  const { session } = (await runs.get(id)) ?? {}
-  if (session === undefined || !waits(session)) {
-    return 'the message has an answer, and a run does not go back: send a new message'
-  }
-  return 'the answer waits for somebody, and a run does not go back: settle what it waits for, which resumeStream() shows again'
+/** What came of the first command; `repeats` are the user's words if the session has them already. */
+interface Given {
+  readonly sent: Sent | undefined
+  readonly repeats?: string | undefined
 }
 
-/** Whether words that the session has cannot be answered any more: others have followed, or their answer is complete. A run that failed or was stopped goes on. */
-async function hasGoneOn(
+/** Gives the commands of a post to a session, without words that it has. `words` is the id of their message, which makes them count once. */
+export async function giveNew(
+  runs: Runs,
+  before: RunInfo | undefined,
+  commands: SessionCommand[],
+  {
+    id,
+    words: wordsId,
+    ...options
+  }: SendOptions & { readonly id: string; readonly words: unknown },
+): Promise<Given> {
+  const said = commands.findIndex(isWords)
+  const words = wordsOf(commands[said])
+  // A page that was opened has the words under the ids of `toUiMessages`. Others under such an id are an edit, which is refused.
+  const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
+  const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
+  if (isKnown) commands.splice(said, 1)
+  const sent = await giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
+  return { sent, repeats: (sent?.duplicate ?? isKnown) ? words : undefined }
+}
+
+/**
+ * The refusal of words that the session has, if they cannot be answered any more: others have followed, or their answer is complete. A run that failed or
+ * was stopped goes on.
+ */
+export async function goneOn(
   runs: Runs,
   id: string,
   words: string,
   wantsAnother: boolean,
-): Promise<boolean> {
+): Promise<Response | undefined> {
   const { session, running } = (await runs.get(id)) ?? {}
-  if (session === undefined || running === true) return false
+  if (session === undefined || running === true) return undefined
   const { said } = turnsOf(session).at(-1) ?? {}
   const wasCut = isCut(session)
-  if (said === undefined || messageText(said) !== words || (wantsAnother && !wasCut)) return true
+  if (said === undefined || messageText(said) !== words || (wantsAnother && !wasCut)) {
+    const problem = waits(session)
+      ? 'the answer waits for somebody, and a run does not go back: settle what it waits for, which resumeStream() shows again'
+      : 'the message was sent before, and a run does not go back: it cannot be edited or answered again; send a new message'
+    return new Response(problem, { status: 409 })
+  }
   if (wasCut) await runs.resume(id)
-  return false
+  return undefined
 }
 
 /** Whether a command is what the user said, and not the output of a call that asks. */
@@ -192,7 +207,7 @@ async function* noEvents(): AsyncGenerator<LogEntry, void> {}
 /**
  * Answers `GET /api/chat/:id/stream` of `useChat`, with which a page comes back (`resume: true`, or `resumeStream`): sends the last answer from its
  * beginning, and goes on with the run if there is one. The answer has the id of `toUiMessages`, so the page replaces what it has of it. Without an
- * answer the status is 204.
+ * answer the status is 204, and for an id that cannot be one 400.
  */
 export async function resumeUiMessages(
   runs: Runs,
@@ -200,6 +215,10 @@ export async function resumeUiMessages(
   options: ResumeUiOptions = {},
 ): Promise<Response> {
   assertPageOptions(options)
+  return followedFrom(runs, id, options).catch(refused)
+}
+
+async function followedFrom(runs: Runs, id: string, options: ResumeUiOptions): Promise<Response> {
   const info = await begun(runs, id)
   const past = info && pastOf(info.session)
   if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })
@@ -208,7 +227,7 @@ export async function resumeUiMessages(
 }
 
 /** A session. If a command waits, its first event is waited for: it decides which answer is the last one. */
-async function begun(runs: Runs, id: string): Promise<RunInfo | undefined> {
+export async function begun(runs: Runs, id: string): Promise<RunInfo | undefined> {
   const info = await runs.get(id)
   const isWaiting = info?.session.status !== 'idle' || info.version === 0
   if (info?.running !== true || !isWaiting) return info
@@ -222,13 +241,13 @@ async function answerIdOf(runs: Runs, id: string): Promise<string | undefined> {
 }
 
 /** The user's words have one effect, however often the page sends them: the key that the id of their message gives. */
-export function keyOf(id: unknown): string | undefined {
+function keyOf(id: unknown): string | undefined {
   // A page may send anything.
   return typeof id === 'string' && id !== '' && id.length <= 256 ? `ui-${id}` : undefined
 }
 
 /** Gives commands to a session, in order. The key is that of the user's words. Returns what came of the first one. */
-export async function giveAll(
+async function giveAll(
   runs: Runs,
   id: string,
   commands: readonly SessionCommand[],
@@ -284,7 +303,7 @@ function give(
 export type Following = Pick<Beginning, 'events' | 'keeps' | 'stop'>
 
 /** The entries after a number. `runs.follow` ends at once when it is stopped, and not when its reader leaves. */
-function followed(runs: Runs, id: string, after: number): Following {
+export function followed(runs: Runs, id: string, after: number): Following {
   const stop = new AbortController()
   return { events: runs.follow(id, { after, commands: true, signal: stop.signal }), stop }
 }

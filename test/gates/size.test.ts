@@ -162,12 +162,12 @@ test.each([
   ['ui', 'resumeUiMessages', 4096],
   // It is `uiCommands`, `resumeUiMessages` and 1.7 KB of its own.
   ['ui', 'sendUiMessages', 6950],
-  // It is `uiCommands`, `toAgUiResponse` and what it shares with `sendUiMessages`.
-  ['ui', 'sendAgUi', 6350],
+  // It is `uiCommands`, `toAgUiResponse`, what it shares with `sendUiMessages` and 0.8 KB for the history.
+  ['ui', 'sendAgUi', 8000],
   ['ui', 'sendWhenSettled', 500],
   ['ui', 'toAgUi', 4096],
   ['ui', 'toAgUiResponse', 4096],
-  ['ui', wholeUi, 10_850],
+  ['ui', wholeUi, 11_500],
   ['mcp', 'mcpTools', 4096],
   ['mcp', 'connectMcp', 4096],
   ['mcp', 'serveMcp', 2100],
@@ -179,7 +179,7 @@ test.each([
 
 test.each([
   ['ui', 'toUiMessageStream', 3950],
-  ['ui', wholeUi, 11_500],
+  ['ui', wholeUi, 12_100],
   ['mcp', 'connectMcp, mcpTools', 4096],
   ['mcp', wholeMcp, 6144],
 ] as const)(

@@ -62,6 +62,10 @@ function callsOf(words: string): Script {
   })
 }
 
+/** A whole call, and the beginning of one. */
+const look1 = ['tool_call', { id: 'l', name: 'look', arguments: {} }] as const
+const cut = ['tool_call_delta', { id: 'l', name: 'look', argumentsDelta: '{"a":' }] as const
+
 const adapter = fake({
   script: ({ messages }): Script => {
     const last = messages.at(-1)
@@ -94,9 +98,21 @@ interface Page {
   status(): Promise<SessionStatus | undefined>
 }
 
+interface Setup {
+  readonly when?: When
+  readonly maxTurns?: number | undefined
+  readonly model?: ReturnType<typeof fake>
+  readonly tools?: readonly Tool[]
+}
+
 /** The real `Chat` of `@ai-sdk/react` at runs in this process. */
-function openPage(when: When = sendWhenSettled, maxTurns?: number): Page {
-  const engine = createEngine({ adapter, tools: [...own, help], retry: false, maxTurns })
+function openPage({
+  when = sendWhenSettled,
+  maxTurns,
+  model = adapter,
+  tools = own,
+}: Setup = {}): Page {
+  const engine = createEngine({ adapter: model, tools: [...tools, help], retry: false, maxTurns })
   const runs = createRuns({ engine, store: memoryStore() })
   const posts: number[] = []
   const told: string[] = []
@@ -172,7 +188,7 @@ describe('a page that sends by itself', () => {
   ] as const)(
     'does not send for ever when an approval inside an agent leaves the run waiting (%s)',
     async (words, status) => {
-      const page = openPage(status === 'awaiting_tools' ? either : withApprovals)
+      const page = openPage({ when: status === 'awaiting_tools' ? either : withApprovals })
       await page.say(words)
       await page.approve('a/i')
       expect(page.posts).toEqual([200, 200])
@@ -190,7 +206,7 @@ describe('a page that sends by itself', () => {
     ['the limit of turns', 'look:l', 1],
   ])('does not send when the run ends with a tool: %s', async (_name, words, maxTurns) => {
     for (const when of [withOutputs, either, sendWhenSettled]) {
-      const page = openPage(when, maxTurns)
+      const page = openPage({ when, maxTurns })
       await page.say(words)
       expect(page.posts).toEqual([200])
       expect(page.chat.status).toBe('ready')
@@ -201,7 +217,7 @@ describe('a page that sends by itself', () => {
   })
 
   test('does not send when the run is stopped in a tool', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     const saying = page.say('hang:h')
     while (!JSON.stringify(page.chat.messages).includes('input-available')) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -214,8 +230,43 @@ describe('a page that sends by itself', () => {
     expect(page.chat.error).toBeUndefined()
   })
 
+  test.each<[string, readonly Script[]]>([
+    ['behind a tool', [[look1], [['error', 'invalid_request']]]],
+    ['in the arguments of a call', [[cut, ['error', 'invalid_request']]]],
+    ['behind a whole call', [[look1, ['error', 'invalid_request']]]],
+  ])('does not send what a run that failed has settled: %s', async (_name, scripts) => {
+    for (const comesBack of [false, true]) {
+      const model = fake({ scripts: [...scripts, ['Hello'], ['More']] })
+      const page = openPage({ model })
+      await page.say('go')
+      expect(page.chat.status).toBe('error')
+      if (comesBack) {
+        page.chat.messages = toUiMessages((await page.runs.get('ada'))?.session ?? [])
+        await page.chat.resumeStream()
+        await page.rest()
+      }
+      for (const [words, answer] of [
+        ['hi', 'Hello'],
+        ['and', 'More'],
+      ] as const) {
+        await page.say(words)
+        expect(page.chat.error).toBeUndefined()
+        expect(shown(page.chat.messages).at(-1)).toBe(`assistant: ${answer}`)
+      }
+      expect(page.posts).toEqual([200, 200, 200])
+    }
+  })
+
+  test('does not send when the answer after a tool is empty', async () => {
+    const page = openPage({ model: fake({ scripts: [[look1], [], ['Hello']] }) })
+    await page.say('go')
+    await page.chat.resumeStream()
+    await page.rest()
+    expect(page.posts).toEqual([200])
+  })
+
   test('is answered when it sends a step that is complete, and does not send it again', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('stop:s')
     const messages = page.chat.messages.map((message) => ({
       ...message,
@@ -255,7 +306,7 @@ test('whatever a run waits for, in whatever order it is settled: a page never se
       fc.constantFrom(...(['withApprovals', 'withOutputs', 'either', 'sendWhenSettled'] as const)),
       fc.boolean(),
       async (waits, choices, helper, hasWords) => {
-        const page = openPage(helpers[helper])
+        const page = openPage({ when: helpers[helper] })
         const outer = waits.flatMap(({ tool: name, isInside }, at) =>
           isInside ? [] : `${name}:c${at}`,
         )
@@ -314,7 +365,7 @@ describe('what was open when the user went on', () => {
   })
 
   test('of a page that does not say with which message it goes on, too', async () => {
-    const page = openPage(never)
+    const page = openPage({ when: never })
     await page.say('pay:p')
     await page.say('hello')
     await page.approve('p')
@@ -350,7 +401,7 @@ describe('what was open when the user went on', () => {
 
   test('a decision and words of one post are both taken, in order', async () => {
     for (const when of [never, sendWhenSettled]) {
-      const page = openPage(never)
+      const page = openPage({ when: never })
       await page.say('pay:p')
       await page.approve('p')
       Object.assign(page.chat, { sendAutomaticallyWhen: when })
@@ -368,7 +419,7 @@ describe('what was open when the user went on', () => {
 
 describe('questions', () => {
   test('inside an agent is answered by an output', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('help:a=ask:i')
     await page.give('ask', 'a/i', 'red')
     expect(await page.status()).toBe('completed')
@@ -376,7 +427,7 @@ describe('questions', () => {
   })
 
   test('that are answered by outputs in another order are both answered, in one post', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('ask:q ask:r')
     await page.give('ask', 'r', 'second')
     await page.give('ask', 'q', 'first')
@@ -398,7 +449,7 @@ describe('questions', () => {
   })
 
   test('that is dismissed by a failure is answered with that', async () => {
-    const page = openPage(withOutputs)
+    const page = openPage({ when: withOutputs })
     await page.say('ask:q')
     const state = 'output-error'
     await page.chat.addToolOutput({ state, tool: 'ask', toolCallId: 'q', errorText: 'not now' })
@@ -421,7 +472,7 @@ test('regenerate while something waits says so, and resumeStream shows it again'
 })
 
 test('a page that is opened while a decision inside an agent waits for another can settle that', async () => {
-  const page = openPage(either)
+  const page = openPage({ when: either })
   await page.say('stamp:g help:a=pay:i')
   await page.approve('a/i')
   page.chat.messages = toUiMessages((await page.runs.get('ada'))?.session ?? [])
@@ -443,4 +494,76 @@ test('a page that is opened shows the value of a late result, and the arguments 
     { toolCallId: 'p', output: { paid: 3 }, input: { prompt: '' } },
     { toolCallId: 'r', output: { paid: 3 }, input: { euros: 1 } },
   ])
+})
+
+test('a message cannot be edited, neither in the page that sent it nor after a reload', async () => {
+  for (const isReloaded of [false, true]) {
+    const page = openPage()
+    await page.say('one')
+    await page.say('two')
+    const { session } = (await page.runs.get('ada')) ?? {}
+    if (isReloaded) page.chat.messages = toUiMessages(session ?? [])
+    for (const index of [2, 0]) {
+      const messageId = page.chat.messages[index]?.id ?? ''
+      await page.chat.sendMessage({ text: 'other', messageId })
+      expect(page.chat.error?.message).toMatch(/^the message was sent before.*cannot be edited/)
+    }
+    expect(page.posts).toEqual([200, 200, 409, 409])
+    expect((await page.runs.get('ada'))?.session.thread).toEqual(session?.thread)
+  }
+})
+
+test('an id that no conversation can have is refused', async () => {
+  const { runs } = openPage()
+  for (const id of ['x'.repeat(600), 'a\u0000b']) {
+    expect((await resumeUiMessages(runs, id)).status).toBe(400)
+    const said = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }]
+    expect((await sendUiMessages(runs, id, said)).status).toBe(400)
+  }
+})
+
+test('after a reload a result without a value and the name of an image are what they were', async () => {
+  const nothing = tool({ name: 'nothing', description: '', schema, handler: () => null })
+  const call = ['tool_call', { id: 'n', name: 'nothing', arguments: {} }] as const
+  const page = openPage({ model: fake({ scripts: [[call], ['Done.']] }), tools: [nothing] })
+  const url =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const file = { type: 'file', mediaType: 'image/png', filename: 'a.png', url } as const
+  await page.chat.sendMessage({ text: 'look', files: [file] })
+  await page.rest()
+  const [said, answer] = toUiMessages((await page.runs.get('ada'))?.session ?? [])
+  expect(said?.parts.map((part) => ({ ...part }))).toEqual(page.chat.messages[0]?.parts)
+  for (const parts of [answer?.parts, page.chat.lastMessage?.parts]) {
+    expect(parts?.[1]).toMatchObject({ state: 'output-available', output: null })
+  }
+})
+
+test('words that came while an answer was written are in the page only, and regenerate() sends them later', async () => {
+  const page = openPage()
+  await page.runs.send('ada', 'hang:h')
+  await page.say('hello')
+  expect(page.posts).toEqual([409])
+  await page.runs.stop('ada')
+  await page.chat.regenerate()
+  await page.rest()
+  expect(page.posts).toEqual([409, 200])
+  expect(shown(page.chat.messages)).toEqual(['user: hello', 'assistant: Hi.'])
+})
+
+test('a failed answer that has begun goes on with regenerate(), and not with sendMessage()', async () => {
+  const scripts: Script[] = [
+    [
+      ['text', 'Half '],
+      ['error', 'invalid_request'],
+    ],
+    [['text', 'Whole']],
+  ]
+  const page = openPage({ model: fake({ scripts }) })
+  await page.say('go')
+  await page.chat.sendMessage()
+  expect(page.posts).toEqual([200, 400])
+  await page.chat.regenerate()
+  await page.rest()
+  expect(page.posts).toEqual([200, 400, 200])
+  expect(shown(page.chat.messages)).toEqual(['user: go', 'assistant: Whole'])
 })

@@ -125,7 +125,10 @@ describe('useChat on runs', () => {
     })
     const back = pageAt(desk, { messages: messages.slice(0, 1) })
     await back.resumeStream()
-    expect(shown(back)).toEqual(shown(chat))
+    // A stream cannot tell the decision, without which `output-denied` is not valid.
+    expect(shown(back).at(-1)).toEqual(['assistant', 'tool-pay output-error', 'Done.'])
+    expect(back.lastMessage?.parts[1]).toMatchObject({ errorText: 'the call was denied' })
+    await validateUIMessages({ messages: back.messages })
   })
 
   test('answers a question by the next message', async () => {
@@ -306,7 +309,8 @@ describe('useChat on runs', () => {
     await chat.sendMessage({ text: 'bye' })
     const [first] = chat.messages
     const { session } = (await runs.get('ada')) ?? {}
-    const refused = 'the message has an answer, and a run does not go back: send a new message'
+    const refused =
+      'the message was sent before, and a run does not go back: it cannot be edited or answered again; send a new message'
     for (const page of [chat, pageAt(desk, { messages: opened(session) })]) {
       await page.regenerate()
       expect(page.error?.message).toBe(refused)
