@@ -77,8 +77,9 @@ export type GuardCheck = (
 /** A piece of a conversation: a message of the input, or a passage of the answer. */
 export interface GuardedContent {
   readonly role: Role
-  /** The text of all parts. */
+  /** The text of all parts, and of the text files among them (`text/*` and `application/json`, by their bytes). */
   readonly text: string
+  /** All parts, also those that are no text: images, and files such as a PDF. */
   readonly parts: readonly Part[]
 }
 
@@ -105,8 +106,8 @@ interface GuardRule {
   /** For a moderation adapter: whether a result is refused. By default, what the provider has flagged. */
   readonly flagged?: ((result: ModerationResult) => boolean) | undefined
   /**
-   * What happens if the check itself fails: the call fails with that error (`false`), or the piece passes unjudged (`true`). A function decides by
-   * the error. What cannot be judged, such as a PDF by a moderation adapter, fails with `unsupported_feature`.
+   * What happens if the check itself fails: the call fails with that error (`false`), or what could not be judged passes (`true`). A function
+   * decides by the error. What a moderation adapter cannot judge, such as a PDF, fails with `unsupported_feature`. Whatever is beside it is judged.
    */
   readonly failOpen?: boolean | ((error: AnyAllmError) => boolean) | undefined
   /** How long one check may take (10 000). Beyond it, it has failed with `timeout`. */
@@ -311,13 +312,15 @@ function messagesFor(
   return messages.slice(history ? 0 : start).filter(({ role }) => wanted.includes(role))
 }
 
+function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
+  const words = parts.map(partText).join('')
+  const files = parts.flatMap((part) => (part.type === 'file' ? [fileText(part.file) ?? ''] : []))
+  return { role, text: [words, ...files].filter((text) => text !== '').join('\n'), parts }
+}
+
 /** The text of a part that has one. */
 function partText(part: Part): string {
   return part.type === 'text' || part.type === 'reasoning' ? part.text : ''
-}
-
-function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
-  return { role, text: parts.map(partText).join(''), parts }
 }
 
 // The output
@@ -506,46 +509,77 @@ interface Judged {
   readonly signal: AbortSignal
 }
 
-/** Throws if one of the contents is refused, or if that could not be found out. Returns whether all of them were judged. */
+/** What is asked about at once. If it cannot be answered and may pass, what it is made of is asked about `instead`. */
+interface Question {
+  readonly contents: readonly GuardedContent[]
+  /** The verdict about each of the contents: the categories that apply if it is refused. */
+  ask(judged: Judged): Promise<readonly (Refused | undefined)[]>
+  readonly instead?: readonly Question[] | undefined
+}
+
+/** The categories of what is refused. */
+type Refused = readonly string[]
+
+/**
+ * Throws if one of the contents is refused, or if that could not be found out. Returns whether all of them were judged.
+ *
+ * What cannot be judged passes alone, if it may: everything beside it is judged.
+ */
 async function judgeContents(
   judged: Judged,
   contents: readonly GuardedContent[],
 ): Promise<boolean> {
-  const some = contents.filter(({ parts }) => parts.some(hasContent))
+  const some = contents.filter(({ parts, text }) => text !== '' || parts.some(hasContent))
   if (some.length === 0) return true
+  const { call, where } = judged
+  const isJudged = await settle(judged, questionsAbout(some, judged.rule.check))
+  if (isJudged) tell(call, call, { name: 'guard', from: where, to: 'passed' })
+  return isJudged
+}
+
+/** Asks one question after the other. Throws if a content is refused, or if it could not be judged and may not pass. */
+async function settle(judged: Judged, questions: readonly Question[]): Promise<boolean> {
   const { call, where, signal } = judged
-  let finding: Finding | undefined
-  try {
-    finding = await askInTime(judged, some)
-  } catch (error) {
-    if (signal.aborted) throw reasonOf(signal)
-    const failure = failedCheck(judged, error)
-    tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
-    if (mayPass(judged, failure)) return false
-    throw failure
+  let isJudged = true
+  for (const question of questions) {
+    let verdicts: readonly (Refused | undefined)[]
+    try {
+      verdicts = await askInTime(judged, question)
+    } catch (error) {
+      if (signal.aborted) throw reasonOf(signal)
+      const failure = failedCheck(judged, error)
+      tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
+      if (!mayPass(judged, failure)) throw failure
+      isJudged = false
+      await settle(judged, question.instead ?? [])
+      continue
+    }
+    for (const [at, content] of question.contents.entries()) {
+      const refused = verdicts[at]
+      if (refused === undefined) continue
+      tell(call, call, { name: 'guard', from: where, to: 'flagged' })
+      throw refusedBy(judged, content, refused)
+    }
   }
-  tell(call, call, { name: 'guard', from: where, to: finding === undefined ? 'passed' : 'flagged' })
-  if (finding !== undefined) throw refusedBy(judged, finding)
-  return true
+  return isJudged
 }
 
-function hasContent(part: Part): boolean {
-  return part.type === 'text' || part.type === 'reasoning' ? part.text !== '' : true
+/** Items of a provider are not shown to anybody. */
+function hasContent({ type }: Part): boolean {
+  return type === 'image' || type === 'file'
 }
 
-/** A content that is refused, and why. */
-interface Finding {
-  readonly content: GuardedContent
-  readonly categories: readonly string[]
-}
-
-function refusedBy({ call, where }: Judged, { content, categories }: Finding): AdapterError {
+function refusedBy(
+  { call, where }: Judged,
+  { role }: GuardedContent,
+  categories: Refused,
+): AdapterError {
   const { provider, options } = call
   const why = categories.length === 0 ? '' : `: ${categories.join(', ')}`
   return new AdapterError('content_filter', `the guard has refused the ${where}${why}`, {
     provider,
     requestId: options.requestId,
-    metadata: { guard: where, role: content.role, categories },
+    metadata: { guard: where, role, categories },
   })
 }
 
@@ -573,8 +607,8 @@ function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmEr
 /** Asks the judge, for no longer than it may take. */
 async function askInTime(
   judged: Judged,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
+  question: Question,
+): Promise<readonly (Refused | undefined)[]> {
   const { rule, call, where } = judged
   const { timeoutMs: ms = 10_000 } = rule
   const abort = linkedAbort(judged.signal)
@@ -584,12 +618,7 @@ async function askInTime(
     abort.abort(new AdapterError('timeout', message))
   })
   try {
-    const asked = { ...judged, signal }
-    const { check } = rule
-    const verdict = isModerationAdapter(check)
-      ? askAdapter(asked, check, contents)
-      : askFunction(asked, check, contents)
-    return await unlessStopped(verdict, signal)
+    return await unlessStopped(question.ask({ ...judged, signal }), signal)
   } catch (error) {
     // What a judge makes of its signal is not what happened.
     throw signal.aborted && isAllmError(signal.reason) ? signal.reason : error
@@ -599,94 +628,142 @@ async function askInTime(
   }
 }
 
+function questionsAbout(
+  contents: readonly GuardedContent[],
+  check: GuardJudge,
+): readonly Question[] {
+  return isModerationAdapter(check)
+    ? adapterQuestions(contents, check)
+    : contents.map((content) => ({
+        contents: [content],
+        ask: async (judged) => [await askFunction(judged, check, content)],
+      }))
+}
+
 async function askFunction(
   { call, where, signal }: Judged,
   check: GuardCheck,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
+  content: GuardedContent,
+): Promise<Refused | undefined> {
   const { request, options } = call
   const context: GuardContext = { where, request, requestId: options.requestId, signal }
-  for (const content of contents) {
-    const verdict: unknown = await check(content, context)
-    const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
-    if (typeof flagged !== 'boolean') {
-      const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
-      throw refusal('invalid_options', `${where}.check`, problem)
-    }
-    if (flagged) return { content, categories: namesOf(verdict) }
+  const verdict: unknown = await check(content, context)
+  const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
+  if (typeof flagged !== 'boolean') {
+    const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
+    throw refusal('invalid_options', `${where}.check`, problem)
   }
-  return undefined
+  return flagged ? namesOf(verdict) : undefined
 }
 
 /** The categories of a verdict that apply. */
-function namesOf(verdict: unknown): readonly string[] {
+function namesOf(verdict: unknown): Refused {
   const categories = isObject(verdict) ? verdict['categories'] : undefined
   if (!isObject(categories)) return []
   return Object.keys(categories).filter((name) => categories[name] === true)
 }
 
-/** Asks a moderation adapter: about all texts in one call, and about each content that has images by itself. */
+/** What a moderation adapter is asked: all texts in one call, each content that has images by itself, and the files that it cannot judge. */
+function adapterQuestions(
+  contents: readonly GuardedContent[],
+  adapter: ModerationAdapter,
+): readonly Question[] {
+  const read = contents.filter(({ text, parts }) => text !== '' && imagesIn(parts).length === 0)
+  const seen = contents.filter(({ parts }) => imagesIn(parts).length > 0)
+  return [
+    ...(read.length === 0 ? [] : [aboutTexts(read, adapter)]),
+    ...seen.map((content) => aboutImages(content, imagesIn(content.parts), adapter)),
+    ...contents.flatMap((content) =>
+      content.parts.flatMap((part) =>
+        part.type === 'file' && !isImage(part.file) && fileText(part.file) === undefined
+          ? [aboutFile(content, part.file, adapter)]
+          : [],
+      ),
+    ),
+  ]
+}
+
+function aboutTexts(contents: readonly GuardedContent[], adapter: ModerationAdapter): Question {
+  return {
+    contents,
+    ask: (judged) =>
+      askAdapter(
+        judged,
+        adapter,
+        contents.map(({ text }) => text),
+      ),
+  }
+}
+
+/** The images of a content, with its text. Otherwise each of them alone, and the text. */
+function aboutImages(
+  content: GuardedContent,
+  images: readonly ImagePart[],
+  adapter: ModerationAdapter,
+): Question {
+  const { text } = content
+  const words: readonly TextPart[] = text === '' ? [] : [{ type: 'text', text }]
+  return {
+    contents: [content],
+    ask: (judged) => askAdapter(judged, adapter, [...words, ...images]),
+    instead: [
+      ...(images.length < 2 ? [] : images.map((image) => aboutImages(content, [image], adapter))),
+      ...(text === '' ? [] : [aboutTexts([content], adapter)]),
+    ],
+  }
+}
+
+function aboutFile(
+  content: GuardedContent,
+  { mimeType = 'a file' }: MediaFile,
+  { provider }: ModerationAdapter,
+): Question {
+  return {
+    contents: [content],
+    async ask() {
+      const message = `${provider} cannot judge ${mimeType}: leave it out, judge it by a function, or let it pass with failOpen`
+      throw new AdapterError('unsupported_feature', message, { provider })
+    },
+  }
+}
+
 async function askAdapter(
   judged: Judged,
   adapter: ModerationAdapter,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
-  const judgeable = contents.map((content) => ({
-    content,
-    input: content.parts.flatMap((part) => judgedPart(part, adapter)),
-  }))
+  input: ModerationRequest['input'],
+): Promise<readonly (Refused | undefined)[]> {
+  const { requestId, newId, spanId } = judged.call.options
+  const { signal } = judged
   const apiKey = await keyOf(judged, adapter)
-  const ask = async (input: ModerationRequest['input']): Promise<readonly ModerationResult[]> => {
-    const { requestId, newId, spanId } = judged.call.options
-    const { signal } = judged
-    const options = { requestId, newId, spanId, signal, apiKey, clock: judged.call.clock }
-    const request: ModerationRequest = { input, providerOptions: {}, metadata: {} }
-    const send = (one: ModerationRequest) => adapter.moderate(one, options)
-    return (await judgeRequest(adapter, request, send, requestId)).results
-  }
-  const seen = judgeable.filter(({ input }) => input.some(({ type }) => type === 'image'))
-  const read = judgeable.filter((one) => one.input.length > 0 && !seen.includes(one))
-  const texts = read.map(({ input }) => input.map(partText).join(''))
-  const verdicts = texts.length === 0 ? [] : await ask(texts)
-  const results = read.flatMap(({ content }, at) => {
-    const result = verdicts[at]
-    return result === undefined ? [] : [{ content, result }]
-  })
-  for (const { content, input } of seen) {
-    for (const result of await ask(input)) results.push({ content, result })
-  }
-  const refused = results.find(({ result }) => isRefused(judged, result))
-  return refused && { content: refused.content, categories: namesOf(refused.result) }
+  const options = { requestId, newId, spanId, signal, apiKey, clock: judged.call.clock }
+  const request: ModerationRequest = { input, providerOptions: {}, metadata: {} }
+  const send = (one: ModerationRequest) => adapter.moderate(one, options)
+  const { results } = await judgeRequest(adapter, request, send, requestId)
+  return results.map((result) => (isRefused(judged, result) ? namesOf(result) : undefined))
 }
 
-/** A part as a moderation adapter can judge it: as text, or as an image. An item of a provider is not shown to anybody. */
-function judgedPart(
-  part: Part,
-  { provider }: ModerationAdapter,
-): readonly (TextPart | ImagePart)[] {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
-    case 'image':
-      return [{ type: 'image', image: part.image }]
-    case 'file':
-      return [{ type: 'text', text: fileText(part.file, provider) }]
-    case 'provider_item':
-      return []
-    default:
-      return assertNever(part)
-  }
+/** The images of parts, also those that are files. */
+function imagesIn(parts: readonly Part[]): readonly ImagePart[] {
+  return parts.flatMap((part): readonly ImagePart[] => {
+    if (part.type === 'image') return [{ type: 'image', image: part.image }]
+    return part.type === 'file' && isImage(part.file) ? [{ type: 'image', image: part.file }] : []
+  })
+}
+
+function isImage({ mimeType = '' }: MediaFile): boolean {
+  return mimeType.startsWith('image/')
 }
 
 /** The text of a file, if it holds one. */
-function fileText(file: MediaFile, provider: string): string {
-  if (file.type === 'base64' && /^text\/|^application\/json$/.test(file.mimeType)) {
-    return new TextDecoder().decode(base64ToBytes(file.base64))
+function fileText(file: MediaFile): string | undefined {
+  if (file.type !== 'base64' || !/^text\/|^application\/json$/.test(file.mimeType)) {
+    return undefined
   }
-  const what = file.mimeType ?? 'a file'
-  const message = `${provider} cannot judge ${what}: leave it out, judge it by a function, or let it pass with failOpen`
-  throw new AdapterError('unsupported_feature', message, { provider })
+  try {
+    return new TextDecoder().decode(base64ToBytes(file.base64))
+  } catch {
+    return undefined
+  }
 }
 
 function isRefused({ rule, where }: Judged, result: ModerationResult): boolean {

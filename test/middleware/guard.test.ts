@@ -23,6 +23,7 @@ import {
   type Message,
   type ModelEvent,
   type ModerationAdapter,
+  type Part,
   type StreamEvent,
   type TelemetryEvent,
 } from '../../src/index.ts'
@@ -209,6 +210,110 @@ describe('the input', () => {
     expect(
       (await lenient.adapter.generate?.(modelRequest([file('application/pdf')])))?.outputText,
     ).toBe('Hello')
+  })
+
+  const pdf: Part = {
+    type: 'file',
+    file: { type: 'base64', mimeType: 'application/pdf', base64: btoa('%PDF-1.7') },
+  }
+  const picture = imagePart(imageFromUrl('https://example.com/a.png'))
+  const uploaded = { type: 'id', id: 'file-1', provider: 'openai' } as const
+
+  test.each<[string, readonly Part[]]>([
+    ['a PDF', [textPart('a rude word'), pdf]],
+    ['a file that was uploaded', [{ type: 'file', file: uploaded }, textPart('a rude word')]],
+    [
+      'a recording',
+      [
+        textPart('a rude word'),
+        { type: 'file', file: { type: 'base64', mimeType: 'audio/wav', base64: btoa('RIFF') } },
+      ],
+    ],
+    ['an image that was uploaded', [textPart('a rude word'), imagePart(uploaded)]],
+    [
+      'an image that was uploaded and one that was not',
+      [imagePart(uploaded), textPart('a rude word'), picture],
+    ],
+  ])('beside %s is judged, if only that may pass', async (_name, parts) => {
+    const sent: string[] = []
+    const fetch = async (_url: string, { body }: RequestInit): Promise<Response> => {
+      const words = typeof body === 'string' ? body : ''
+      sent.push(words)
+      const flagged = words.includes('rude')
+      return json({ results: [{ flagged, categories: {}, category_scores: {} }] })
+    }
+    const { engine, inner } = guarded({
+      input: {
+        check: openaiModeration({ fetch, apiKey: 'key' }),
+        failOpen: ({ reason }) => reason === 'unsupported_feature',
+      },
+    })
+    expect(await failure(generate(engine, [user(parts)]))).toMatchObject({
+      reason: 'content_filter',
+    })
+    expect([inner.calls.length, sent.length]).toEqual([0, 1])
+    const kind = parts.map((part) => (part.type === 'text' ? textPart('a kind word') : part))
+    expect((await generate(engine, [user(kind)])).outputText).toBe('Hello')
+  })
+
+  test('is judged message by message, also if the check of one of them fails', async () => {
+    const check = ({ text }: GuardedContent): boolean => {
+      if (text === 'odd') throw new Error('out of order')
+      return text.includes('rude')
+    }
+    const { adapter, inner } = guarded({ input: { check, failOpen: true } })
+    const request = modelRequest([user('odd'), user('rude')])
+    expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
+      reason: 'content_filter',
+    })
+    expect(inner.calls).toEqual([])
+  })
+
+  test('of which an image cannot be judged is judged by its text and its other images', async () => {
+    const judge: ModerationAdapter = {
+      ...fakeModeration(),
+      maxImages: 2,
+      async moderate({ input, metadata }) {
+        const sent = JSON.stringify(input)
+        if (sent.includes('big')) throw new AdapterError('invalid_request', 'too large')
+        const result = moderationResult(...(sent.includes('bad') ? ['sexual'] : []))
+        return {
+          requestId: 'r',
+          provider: 'fake',
+          flagged: result.flagged,
+          results: [result],
+          usage: {},
+          warnings: [],
+          metadata,
+        }
+      },
+    }
+    const { engine, inner } = guarded({ input: { check: judge, failOpen: true } })
+    const image = (name: string) => imagePart(imageFromUrl(`https://example.com/${name}.png`))
+    for (const parts of [
+      [image('big'), image('bad')],
+      [textPart('bad'), image('big')],
+    ]) {
+      expect(await failure(generate(engine, [user(parts)]))).toMatchObject({
+        reason: 'content_filter',
+      })
+    }
+    expect(inner.calls).toEqual([])
+    expect((await generate(engine, [user([image('big')])])).outputText).toBe('Hello')
+  })
+
+  test('of a text file is what a function reads', async () => {
+    const file = (mimeType: string): Part => ({
+      type: 'file',
+      file: { type: 'base64', mimeType, base64: btoa('a rude file') },
+    })
+    const { engine } = guarded({ input: ({ text }) => text.includes('rude') })
+    for (const mimeType of ['text/plain', 'text/csv', 'application/json']) {
+      expect(await failure(generate(engine, [user([file(mimeType)])]))).toMatchObject({
+        reason: 'content_filter',
+      })
+    }
+    expect((await generate(engine, [user([file('application/pdf')])])).outputText).toBe('Hello')
   })
 
   test('is refused by the thresholds of the caller', async () => {
