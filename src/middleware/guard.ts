@@ -5,7 +5,7 @@ import { keyFor } from '../core/keys.ts'
 import { AdapterError, causeData, isAllmError, type AnyAllmError } from '../errors/errors.ts'
 import { base64ToBytes } from '../make/media.ts'
 import { judgeRequest } from '../make/moderation.ts'
-import { hookFailure } from '../run/context.ts'
+import { hookFailure, isInstructions } from '../run/context.ts'
 import {
   anyFunction,
   assertValid,
@@ -28,6 +28,7 @@ import { chatAdapter } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { MediaFile } from '../types/media.ts'
 import {
   messageParts,
@@ -123,6 +124,12 @@ export interface InputGuard extends GuardRule {
    * say has been answered before may never have been judged.
    */
   readonly history?: boolean | undefined
+  /**
+   * What a refused message of the user or of a tool does: it fails the call (`fail`), or it is withheld (`withhold`), so that the model reads a
+   * sentence in its place and answers. A message after which the user has spoken again was refused before: it does not fail the call a second
+   * time, and is withheld in either case. With `withhold` the whole history is judged, once in every process, as with `history`.
+   */
+  readonly onRefused?: 'fail' | 'withhold' | undefined
 }
 
 /** How the output is judged. */
@@ -163,6 +170,7 @@ export function guard(adapter: ChatAdapter, options: GuardOptions): ChatAdapter 
     input: options.input && ruleOf<InputGuard>(options.input),
     output: options.output && ruleOf<OutputGuard>(options.output),
     passed: new WeakSet(),
+    withheld: new WeakSet(),
   }
   return around(factsAround(settled), (call) => guardedCall(settled, call))
 }
@@ -221,9 +229,11 @@ function ruleIssues(own: Checks): Check {
 /** A function, so that a bundle without `guard` does not have it. */
 const guardOptions: Check = (options) =>
   optionsOf({
-    input: ruleIssues({ roles: listOf(oneOf(roles)), history: flag } satisfies Readonly<
-      Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>
-    >),
+    input: ruleIssues({
+      roles: listOf(oneOf(roles)),
+      history: flag,
+      onRefused: oneOf(['fail', 'withhold']),
+    } satisfies Readonly<Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>>),
     output: ruleIssues({
       every: must(
         'a positive integer, or Infinity',
@@ -245,6 +255,8 @@ interface Guard {
   readonly output: OutputGuard | undefined
   /** The messages that have passed. A retry, or a step with the same messages, does not judge them again. */
   readonly passed: WeakSet<Message>
+  /** The messages that the model does not read. */
+  readonly withheld: WeakSet<Message>
 }
 
 function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
@@ -265,14 +277,14 @@ function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
 
 async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
   const { adapter, output } = guard
-  await judgeInput(guard, call)
+  const request = await judgeInput(guard, call)
   const options = optionsAfterWait(call)
   if (output === undefined) {
-    yield* batchesOf(adapter, call.request, options)
+    yield* batchesOf(adapter, request, options)
     return
   }
   const abort = linkedAbort(options.signal)
-  const inner = batchesOf(adapter, call.request, { ...options, signal: abort.signal })
+  const inner = batchesOf(adapter, request, { ...options, signal: abort.signal })
   const answer: Answer = { guard, rule: output, call, abort, passage: newPassage(output) }
   try {
     yield* output.hold === true ? heldBatches(answer, inner) : watchedBatches(answer, inner)
@@ -285,31 +297,76 @@ async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<Mod
 
 // The input
 
-/** Judges the messages that are new. Throws if one is refused. */
-async function judgeInput({ input: rule, ...guard }: Guard, call: WrappedCall): Promise<void> {
-  if (rule === undefined) return
-  const { passed } = guard
-  const messages = messagesFor(rule, call.request).filter((message) => !passed.has(message))
-  const contents = messages.map((message) => contentOf(message.role, messageParts(message)))
+/** Judges the messages that are new. Throws if one is refused. Returns the request without those that are withheld. */
+async function judgeInput(guard: Guard, call: WrappedCall): Promise<ModelRequest> {
+  const { input: rule, place, passed, withheld } = guard
+  const { request } = call
+  if (rule === undefined) return request
+  const messages = messagesFor(rule, request)
+  const fresh = messages.filter(
+    ({ message, withhold }) => !passed.has(message) && !(withhold && withheld.has(message)),
+  )
   const abort = linkedAbort(call.options.signal)
-  const judged: Judged = { rule, place: guard.place, call, where: 'input', signal: abort.signal }
+  const judged: Judged = { rule, place, call, where: 'input', signal: abort.signal }
   try {
-    const isJudged = await waitFor(judgeContents(judged, contents), call)
-    if (isJudged) for (const message of messages) passed.add(message)
+    const outcomes = await waitFor(judgePieces(judged, fresh), call)
+    for (const [{ message }, outcome] of outcomes) {
+      if (outcome === 'passed') passed.add(message)
+      else if (outcome === 'withheld') withheld.add(message)
+    }
   } finally {
     abort.abort(new Error('the input was judged'))
     abort.unlink()
   }
+  const hidden = new Set(
+    messages.flatMap(({ message, withhold }) =>
+      withhold && withheld.has(message) ? [message] : [],
+    ),
+  )
+  if (hidden.size === 0) return request
+  const shown = request.messages.map((message) =>
+    hidden.has(message) ? emptied(message) : message,
+  )
+  return { ...request, messages: shown }
 }
 
-/** The messages that are judged: those since the last answer. An answer at the end is one that the model has to continue. */
-function messagesFor(
-  { roles: wanted = ['user', 'tool'], history = false }: InputGuard,
-  { messages }: ModelRequest,
-): readonly Message[] {
+/** A message of the input that is judged. */
+interface JudgedMessage extends Piece {
+  readonly message: Message
+  readonly withhold: boolean
+}
+
+/**
+ * The messages that are judged: those since the last answer, and those that never had one, because the user has spoken again instead. They
+ * are refused for good, and it is not known otherwise after a session was loaded. An answer at the end is one that the model has to continue.
+ */
+function messagesFor(rule: InputGuard, { messages }: ModelRequest): readonly JudgedMessage[] {
+  const { roles: wanted = ['user', 'tool'], history = false, onRefused = 'fail' } = rule
   const end = messages.findLastIndex(({ role }) => role !== 'assistant') + 1
   const start = messages.slice(0, end).findLastIndex(({ role }) => role === 'assistant') + 1
-  return messages.slice(history ? 0 : start).filter(({ role }) => wanted.includes(role))
+  const instructed = messages[0] !== undefined && isInstructions(messages[0]) ? 1 : 0
+  const judged: JudgedMessage[] = []
+  let isUnanswered = false
+  for (const [at, message] of [...messages.entries()].toReversed()) {
+    const { role, toolCallId } = message
+    const isOurs = role === 'user' || role === 'tool'
+    const withhold = isOurs && (isUnanswered || onRefused === 'withhold')
+    if (wanted.includes(role) && (history || withhold || at >= start)) {
+      const content = contentOf(role, messageParts(message))
+      const facts = defined<JsonObject>({ message: at - instructed, toolCallId })
+      judged.push({ message, content, withhold, facts })
+    }
+    isUnanswered = role === 'user' || (isUnanswered && role !== 'assistant')
+  }
+  return judged.toReversed()
+}
+
+/** A refused message as the model reads it. */
+function emptied(message: Message): Message {
+  const { name: _judged, ...rest } = message
+  return message.role === 'tool'
+    ? { ...message, content: 'This result was withheld by a content filter.' }
+    : { ...rest, content: 'This message was withheld by a content filter.' }
 }
 
 function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
@@ -397,7 +454,8 @@ async function* watchedBatches(
 async function judgePassage({ guard, rule, call, abort, passage }: Answer): Promise<void> {
   const { signal } = abort
   const { place } = guard
-  await judgeContents({ rule, place, call, where: 'output', signal }, passage.take())
+  const pieces = passage.take().map((content): Piece => ({ content }))
+  await judgePieces({ rule, place, call, where: 'output', signal }, pieces)
 }
 
 /** What an answer has said since it was judged last. */
@@ -509,39 +567,59 @@ interface Judged {
   readonly signal: AbortSignal
 }
 
+/** What is judged. */
+interface Piece {
+  readonly content: GuardedContent
+  /** Whether it is withheld if it is refused. Otherwise it fails the call. */
+  readonly withhold?: boolean
+  /** Where it stands, for the error. */
+  readonly facts?: JsonObject
+}
+
+type Outcome = 'passed' | 'withheld' | 'unjudged'
+
 /** What is asked about at once. If it cannot be answered and may pass, what it is made of is asked about `instead`. */
-interface Question {
-  readonly contents: readonly GuardedContent[]
-  /** The verdict about each of the contents: the categories that apply if it is refused. */
+interface Question<Of extends Piece> {
+  readonly pieces: readonly Of[]
+  /** The verdict about each of the pieces: the categories that apply if it is refused. */
   ask(judged: Judged): Promise<readonly (Refused | undefined)[]>
-  readonly instead?: readonly Question[] | undefined
+  readonly instead?: readonly Question<Of>[] | undefined
 }
 
 /** The categories of what is refused. */
 type Refused = readonly string[]
 
 /**
- * Throws if one of the contents is refused, or if that could not be found out. Returns whether all of them were judged.
+ * What became of each piece. Throws if one is refused that cannot be withheld, or if one could not be judged and may not pass.
  *
  * What cannot be judged passes alone, if it may: everything beside it is judged.
  */
-async function judgeContents(
+async function judgePieces<Of extends Piece>(
   judged: Judged,
-  contents: readonly GuardedContent[],
-): Promise<boolean> {
-  const some = contents.filter(({ parts, text }) => text !== '' || parts.some(hasContent))
-  if (some.length === 0) return true
-  const { call, where } = judged
-  const isJudged = await settle(judged, questionsAbout(some, judged.rule.check))
-  if (isJudged) tell(call, call, { name: 'guard', from: where, to: 'passed' })
-  return isJudged
+  pieces: readonly Of[],
+): Promise<ReadonlyMap<Of, Outcome>> {
+  const outcomes = new Map(pieces.map((piece): [Of, Outcome] => [piece, 'passed']))
+  const some = pieces.filter(
+    ({ content: { parts, text } }) => text !== '' || parts.some(hasContent),
+  )
+  if (some.length === 0) return outcomes
+  await settle(judged, questionsAbout(some, judged.rule.check), outcomes)
+  if ([...outcomes.values()].every((outcome) => outcome === 'passed')) {
+    const { call, where } = judged
+    tell(call, call, { name: 'guard', from: where, to: 'passed' })
+  }
+  return outcomes
 }
 
-/** Asks one question after the other. Throws if a content is refused, or if it could not be judged and may not pass. */
-async function settle(judged: Judged, questions: readonly Question[]): Promise<boolean> {
+/** Asks one question after the other. */
+async function settle<Of extends Piece>(
+  judged: Judged,
+  questions: readonly Question<Of>[],
+  outcomes: Map<Of, Outcome>,
+): Promise<void> {
   const { call, where, signal } = judged
-  let isJudged = true
-  for (const question of questions) {
+  for (const { pieces, instead = [], ...question } of questions) {
+    if (pieces.every((piece) => outcomes.get(piece) === 'withheld')) continue
     let verdicts: readonly (Refused | undefined)[]
     try {
       verdicts = await askInTime(judged, question)
@@ -550,18 +628,21 @@ async function settle(judged: Judged, questions: readonly Question[]): Promise<b
       const failure = failedCheck(judged, error)
       tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
       if (!mayPass(judged, failure)) throw failure
-      isJudged = false
-      await settle(judged, question.instead ?? [])
+      for (const piece of pieces) {
+        if (outcomes.get(piece) === 'passed') outcomes.set(piece, 'unjudged')
+      }
+      await settle(judged, instead, outcomes)
       continue
     }
-    for (const [at, content] of question.contents.entries()) {
+    for (const [at, piece] of pieces.entries()) {
       const refused = verdicts[at]
       if (refused === undefined) continue
-      tell(call, call, { name: 'guard', from: where, to: 'flagged' })
-      throw refusedBy(judged, content, refused)
+      const isWithheld = piece.withhold === true
+      tell(call, call, { name: 'guard', from: where, to: isWithheld ? 'withheld' : 'flagged' })
+      if (!isWithheld) throw refusedBy(judged, piece, refused)
+      outcomes.set(piece, 'withheld')
     }
   }
-  return isJudged
 }
 
 /** Items of a provider are not shown to anybody. */
@@ -571,7 +652,7 @@ function hasContent({ type }: Part): boolean {
 
 function refusedBy(
   { call, where }: Judged,
-  { role }: GuardedContent,
+  { content: { role }, facts }: Piece,
   categories: Refused,
 ): AdapterError {
   const { provider, options } = call
@@ -579,7 +660,7 @@ function refusedBy(
   return new AdapterError('content_filter', `the guard has refused the ${where}${why}`, {
     provider,
     requestId: options.requestId,
-    metadata: { guard: where, role, categories },
+    metadata: { guard: where, role, categories, ...facts },
   })
 }
 
@@ -607,7 +688,7 @@ function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmEr
 /** Asks the judge, for no longer than it may take. */
 async function askInTime(
   judged: Judged,
-  question: Question,
+  question: Pick<Question<Piece>, 'ask'>,
 ): Promise<readonly (Refused | undefined)[]> {
   const { rule, call, where } = judged
   const { timeoutMs: ms = 10_000 } = rule
@@ -628,15 +709,15 @@ async function askInTime(
   }
 }
 
-function questionsAbout(
-  contents: readonly GuardedContent[],
+function questionsAbout<Of extends Piece>(
+  pieces: readonly Of[],
   check: GuardJudge,
-): readonly Question[] {
+): readonly Question<Of>[] {
   return isModerationAdapter(check)
-    ? adapterQuestions(contents, check)
-    : contents.map((content) => ({
-        contents: [content],
-        ask: async (judged) => [await askFunction(judged, check, content)],
+    ? adapterQuestions(pieces, check)
+    : pieces.map((piece) => ({
+        pieces: [piece],
+        ask: async (judged) => [await askFunction(judged, check, piece.content)],
       }))
 }
 
@@ -663,63 +744,55 @@ function namesOf(verdict: unknown): Refused {
   return Object.keys(categories).filter((name) => categories[name] === true)
 }
 
-/** What a moderation adapter is asked: all texts in one call, each content that has images by itself, and the files that it cannot judge. */
-function adapterQuestions(
-  contents: readonly GuardedContent[],
+/** What a moderation adapter is asked: all texts in one call, each piece that has images by itself, and the files that it cannot judge. */
+function adapterQuestions<Of extends Piece>(
+  pieces: readonly Of[],
   adapter: ModerationAdapter,
-): readonly Question[] {
-  const read = contents.filter(({ text, parts }) => text !== '' && imagesIn(parts).length === 0)
-  const seen = contents.filter(({ parts }) => imagesIn(parts).length > 0)
+): readonly Question<Of>[] {
+  const seen = pieces.filter(({ content }) => imagesIn(content).length > 0)
+  const read = pieces.filter((piece) => piece.content.text !== '' && !seen.includes(piece))
   return [
     ...(read.length === 0 ? [] : [aboutTexts(read, adapter)]),
-    ...seen.map((content) => aboutImages(content, imagesIn(content.parts), adapter)),
-    ...contents.flatMap((content) =>
-      content.parts.flatMap((part) =>
-        part.type === 'file' && !isImage(part.file) && fileText(part.file) === undefined
-          ? [aboutFile(content, part.file, adapter)]
-          : [],
-      ),
+    ...seen.map((piece) => aboutImages(piece, imagesIn(piece.content), adapter)),
+    ...pieces.flatMap((piece) =>
+      unreadIn(piece.content).map((file) => aboutFile(piece, file, adapter)),
     ),
   ]
 }
 
-function aboutTexts(contents: readonly GuardedContent[], adapter: ModerationAdapter): Question {
-  return {
-    contents,
-    ask: (judged) =>
-      askAdapter(
-        judged,
-        adapter,
-        contents.map(({ text }) => text),
-      ),
-  }
+function aboutTexts<Of extends Piece>(
+  pieces: readonly Of[],
+  adapter: ModerationAdapter,
+): Question<Of> {
+  const texts = pieces.map(({ content }) => content.text)
+  return { pieces, ask: (judged) => askAdapter(judged, adapter, texts) }
 }
 
-/** The images of a content, with its text. Otherwise each of them alone, and the text. */
-function aboutImages(
-  content: GuardedContent,
+/** The images of a piece, with its text. Otherwise each of them alone, and the text. */
+function aboutImages<Of extends Piece>(
+  piece: Of,
   images: readonly ImagePart[],
   adapter: ModerationAdapter,
-): Question {
-  const { text } = content
+): Question<Of> {
+  const { text } = piece.content
   const words: readonly TextPart[] = text === '' ? [] : [{ type: 'text', text }]
   return {
-    contents: [content],
+    pieces: [piece],
     ask: (judged) => askAdapter(judged, adapter, [...words, ...images]),
     instead: [
-      ...(images.length < 2 ? [] : images.map((image) => aboutImages(content, [image], adapter))),
-      ...(text === '' ? [] : [aboutTexts([content], adapter)]),
+      ...(images.length < 2 ? [] : images.map((image) => aboutImages(piece, [image], adapter))),
+      ...(text === '' ? [] : [aboutTexts([piece], adapter)]),
     ],
   }
 }
 
-function aboutFile(
-  content: GuardedContent,
+function aboutFile<Of extends Piece>(
+  piece: Of,
   { mimeType = 'a file' }: MediaFile,
   { provider }: ModerationAdapter,
-): Question {
+): Question<Of> {
   return {
-    contents: [content],
+    pieces: [piece],
     async ask() {
       const message = `${provider} cannot judge ${mimeType}: leave it out, judge it by a function, or let it pass with failOpen`
       throw new AdapterError('unsupported_feature', message, { provider })
@@ -742,11 +815,19 @@ async function askAdapter(
   return results.map((result) => (isRefused(judged, result) ? namesOf(result) : undefined))
 }
 
-/** The images of parts, also those that are files. */
-function imagesIn(parts: readonly Part[]): readonly ImagePart[] {
+/** The images of a content, also those that are files. */
+function imagesIn({ parts }: GuardedContent): readonly ImagePart[] {
   return parts.flatMap((part): readonly ImagePart[] => {
     if (part.type === 'image') return [{ type: 'image', image: part.image }]
     return part.type === 'file' && isImage(part.file) ? [{ type: 'image', image: part.file }] : []
+  })
+}
+
+/** The files of a content that are neither text nor image. */
+function unreadIn({ parts }: GuardedContent): readonly MediaFile[] {
+  return parts.flatMap((part) => {
+    if (part.type !== 'file' || isImage(part.file)) return []
+    return fileText(part.file) === undefined ? [part.file] : []
   })
 }
 

@@ -9,6 +9,7 @@ import {
   generate,
   imageFromUrl,
   imagePart,
+  messageText,
   moderate,
   modelRequest,
   onTelemetry,
@@ -35,6 +36,8 @@ import {
   type OutputGuard,
 } from '../../src/middleware.ts'
 import { openaiModeration } from '../../src/openai.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
 import {
   collectEvents,
   fake,
@@ -165,9 +168,8 @@ describe('the input', () => {
       status: 'error',
       error: { reason: 'content_filter', metadata: { guard: 'input' } },
     })
-    // What was refused is in the refused session only.
     const again = await Session.reply(engine, refused.session, 'kind')
-    expect(again.session.status).toBe('error')
+    expect(again.session.status).toBe('completed')
     const { session: next } = await Session.reply(engine, session, 'kind again')
     expect(next.status).toBe('completed')
   })
@@ -176,13 +178,13 @@ describe('the input', () => {
     const judge = fakeModeration({ flag: (_text, images) => (images.length > 0 ? ['sexual'] : []) })
     const { adapter } = guarded({ input: judge })
     const picture = imagePart(imageFromUrl('https://example.com/a.png'))
-    const request = modelRequest([user('one'), user([textPart('two'), picture]), user('three')])
+    const request = modelRequest([toolResult('c1', 'one'), user([textPart('two'), picture])])
     expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
       reason: 'content_filter',
       metadata: { categories: ['sexual'] },
     })
     expect(judge.calls.map((call) => call.request.input)).toEqual([
-      ['one', 'three'],
+      ['one'],
       [
         { type: 'text', text: 'two' },
         { type: 'image', image: picture.image },
@@ -262,7 +264,7 @@ describe('the input', () => {
       return text.includes('rude')
     }
     const { adapter, inner } = guarded({ input: { check, failOpen: true } })
-    const request = modelRequest([user('odd'), user('rude')])
+    const request = modelRequest([toolResult('c1', 'odd'), user('rude')])
     expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
       reason: 'content_filter',
     })
@@ -352,6 +354,120 @@ describe('the input', () => {
     const { engine } = guarded({ input: ({ text }) => moderate(judges, text) })
     expect(await failure(generate(engine, 'rude'))).toMatchObject({ reason: 'content_filter' })
     expect((await generate(engine, 'kind')).outputText).toBe('Hello')
+  })
+})
+
+describe('a refused message', () => {
+  const look = (ran: string[]) =>
+    tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: {},
+      handler: () => {
+        ran.push('look')
+        return 'a rude result'
+      },
+    })
+  const asked = ({ calls }: ReturnType<typeof fake>) =>
+    calls.map(({ request }) => request.messages.map((message) => messageText(message)))
+  const hidden = 'This message was withheld by a content filter.'
+  const hiddenResult = 'This result was withheld by a content filter.'
+
+  test('fails its own run only, and is never sent, also after a restart', async () => {
+    const store = memoryStore()
+    const clock = virtualClock()
+    const statuses: unknown[] = []
+    const sent: unknown[] = []
+    for (const words of ['hi', 'a rude word', 'sorry, the weather?', 'thank you']) {
+      // A new process each time.
+      const { engine, inner } = guarded({ input: fakeModeration({ flag: rude }) })
+      const runs = createRuns({ engine, store, clock })
+      await runs.send('ada', words)
+      statuses.push((await runs.wait('ada')).session.status)
+      sent.push(...asked(inner))
+      await runs.close()
+    }
+    expect(statuses).toEqual(['completed', 'error', 'completed', 'completed'])
+    expect(sent).toEqual([
+      ['hi'],
+      ['hi', 'Hello', hidden, 'sorry, the weather?'],
+      ['hi', 'Hello', hidden, 'sorry, the weather?', 'Hello', 'thank you'],
+    ])
+  })
+
+  test('of a tool fails the run until the user speaks, and its tool does not run again', async () => {
+    const ran: string[] = []
+    const call: Script = [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [call, hello, hello] })
+    const adapter = guard(inner, { input: judge })
+    const engine = createEngine({ adapter, tools: [look(ran)], instructions: 'Be kind.' })
+    const { session } = await Session.start(engine, 'look!')
+    expect(session).toMatchObject({
+      status: 'error',
+      error: { metadata: { guard: 'input', role: 'tool', message: 2, toolCallId: 'c1' } },
+    })
+    expect((await Session.resume(engine, session)).session.status).toBe('error')
+    const replied = await Session.reply(engine, session, 'and?')
+    expect(replied.session.status).toBe('completed')
+    const loaded = JSON.parse(JSON.stringify(replied.session)) as typeof session
+    expect((await Session.reply(engine, loaded, 'more')).session.status).toBe('completed')
+    expect(ran).toEqual(['look'])
+    expect(asked(inner).slice(1)).toEqual([
+      ['Be kind.', 'look!', '', hiddenResult, 'and?'],
+      ['Be kind.', 'look!', '', hiddenResult, 'and?', 'Hello', 'more'],
+    ])
+    inner.assertDone()
+  })
+
+  test('is withheld at once, if that is wanted, also after a restart', async () => {
+    const ran: string[] = []
+    const call: Script = [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [call, hello, hello] })
+    const make = () => {
+      const adapter = guard(inner, { input: { check: judge, onRefused: 'withhold' } })
+      return createEngine({ adapter, tools: [look(ran)] })
+    }
+    const { session } = await Session.start(make(), 'a rude word')
+    expect(session.status).toBe('completed')
+    const loaded = JSON.parse(JSON.stringify(session)) as typeof session
+    expect((await Session.reply(make(), loaded, 'more')).session.status).toBe('completed')
+    expect(asked(inner)).toEqual([
+      [hidden],
+      [hidden, '', hiddenResult],
+      [hidden, '', hiddenResult, 'Hello', 'more'],
+    ])
+    // Once in each process.
+    expect(judge.calls.map(({ request }) => request.input)).toEqual([
+      ['a rude word'],
+      ['a rude result'],
+      ['a rude word', 'a rude result', 'more'],
+    ])
+    expect(ran).toEqual(['look'])
+  })
+
+  test('that is withheld takes with it what cannot be judged', async () => {
+    const { adapter, inner } = guarded({ input: fakeModeration({ flag: rude }) })
+    const pdf: Part = {
+      type: 'file',
+      file: { type: 'base64', mimeType: 'application/pdf', base64: btoa('%PDF-1.7') },
+    }
+    const first: Message = { ...user([textPart('rude'), pdf]), name: 'Ada' }
+    await adapter.generate?.(modelRequest([first, user('sorry')]))
+    expect(inner.calls[0]?.request.messages).toEqual([
+      { role: 'user', content: hidden },
+      user('sorry'),
+    ])
+  })
+
+  test('is told to telemetry when it is withheld', async () => {
+    const events: TelemetryEvent[] = []
+    const stop = onTelemetry((event) => events.push(event))
+    const { adapter } = guarded({ input: fakeModeration({ flag: rude }) })
+    await adapter.generate?.(modelRequest([user('rude'), user('sorry')]))
+    stop()
+    expect(events).toMatchObject([{ name: 'guard', from: 'input', to: 'withheld' }])
   })
 })
 
@@ -966,6 +1082,7 @@ describe('options', () => {
     [{ input: { roles: ['user'] } }, 'input.check'],
     [{ input: { check: fakeModeration(), roles: ['users'] } }, 'input.roles[0]'],
     [{ input: { check: fakeModeration(), hold: true } }, 'input'],
+    [{ input: { check: fakeModeration(), onRefused: 'drop' } }, 'input.onRefused'],
     [{ input: { check: () => false, flagged: () => true } }, 'input.flagged'],
     [{ input: { check: () => false, failOpen: 'yes' } }, 'input.failOpen'],
     [{ output: { check: () => false, every: 0 } }, 'output.every'],
