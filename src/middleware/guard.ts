@@ -78,7 +78,10 @@ export type GuardCheck = (
 /** A piece of a conversation: a message of the input, or a passage of the answer. */
 export interface GuardedContent {
   readonly role: Role
-  /** The text of all parts, and of the text files among them (`text/*` and `application/json`, by their bytes). */
+  /**
+   * The text of all parts and, in lines of their own, of the text files among them (`text/*` and `application/json`, by their bytes), the names of
+   * files, and the `name` of the message.
+   */
   readonly text: string
   /** All parts, also those that are no text: images, and files such as a PDF. */
   readonly parts: readonly Part[]
@@ -352,7 +355,7 @@ function messagesFor(rule: InputGuard, { messages }: ModelRequest): readonly Jud
     const isOurs = role === 'user' || role === 'tool'
     const withhold = isOurs && (isUnanswered || onRefused === 'withhold')
     if (wanted.includes(role) && (history || withhold || at >= start)) {
-      const content = contentOf(role, messageParts(message))
+      const content = contentOf(role, messageParts(message), message.name)
       const facts = defined<JsonObject>({ message: at - instructed, toolCallId })
       judged.push({ message, content, withhold, facts })
     }
@@ -369,10 +372,16 @@ function emptied(message: Message): Message {
     : { ...rest, content: 'This message was withheld by a content filter.' }
 }
 
-function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
+/** What is judged of a message, or of a passage. Names are sent to models, too. */
+function contentOf(role: Role, parts: readonly Part[], name: string = ''): GuardedContent {
   const words = parts.map(partText).join('')
-  const files = parts.flatMap((part) => (part.type === 'file' ? [fileText(part.file) ?? ''] : []))
-  return { role, text: [words, ...files].filter((text) => text !== '').join('\n'), parts }
+  const files = parts.flatMap((part) => (part.type === 'file' ? fileWords(part.file) : []))
+  return { role, text: [words, ...files, name].filter((text) => text !== '').join('\n'), parts }
+}
+
+function fileWords(file: MediaFile): readonly string[] {
+  const { name = '' } = file.type === 'id' ? {} : file
+  return [name, fileText(file) ?? '']
 }
 
 /** The text of a part that has one. */

@@ -318,6 +318,21 @@ describe('the input', () => {
     expect((await generate(engine, [user([file('application/pdf')])])).outputText).toBe('Hello')
   })
 
+  test('has the names of messages and files judged, which are sent, too', async () => {
+    const judge = fakeModeration({ flag: rude })
+    const { adapter, inner } = guarded({
+      input: { check: judge, failOpen: ({ reason }) => reason === 'unsupported_feature' },
+    })
+    const named = (name: string): Message =>
+      user([{ type: 'file', file: { type: 'url', url: 'https://example.com/a.pdf', name } }])
+    for (const message of [named('rude.pdf'), { ...user('hi'), name: 'rude' }]) {
+      const answer = Promise.resolve(adapter.generate?.(modelRequest([message])))
+      expect(await failure(answer)).toMatchObject({ reason: 'content_filter' })
+    }
+    expect(judge.calls.map(({ request }) => request.input)).toEqual([['rude.pdf'], ['hi\nrude']])
+    expect(inner.calls).toEqual([])
+  })
+
   test('is refused by the thresholds of the caller', async () => {
     const scored = (violence: number) => ({ ...moderationResult(), scores: { violence } })
     const judge = fakeModeration({
