@@ -38,6 +38,7 @@ import {
   type Message,
   type Part,
   type Role,
+  type Source,
   type TextPart,
   type ToolCall,
 } from '../types/message.ts'
@@ -62,7 +63,7 @@ import { fallback } from './fallback.ts'
 export interface GuardOptions {
   /** Judges what the model is asked, before it is asked. */
   readonly input?: GuardJudge | InputGuard | undefined
-  /** Judges what the model answers: its text, its reasoning, the arguments of its calls, and its images. */
+  /** Judges what the model answers: its text, its reasoning, the arguments of its calls, the titles and texts of its sources, and its images. */
   readonly output?: GuardJudge | OutputGuard | undefined
 }
 
@@ -476,7 +477,7 @@ interface Passage {
   take(): readonly GuardedContent[]
 }
 
-/** A text that grows: that of the answer, of its reasoning, or of the arguments of a call. */
+/** A text that grows: that of the answer, of its reasoning, of its sources, or of the arguments of a call. */
 interface Growing {
   /** What has been judged, as far as the next passage is judged with it. */
   before: string
@@ -491,6 +492,7 @@ const contextLength = 400
 function newPassage({ every = 400 }: OutputGuard): Passage {
   const context = Math.max(every, contextLength)
   const texts = new Map<string, Growing>()
+  const cited = new Set<string>()
   let images: ImagePart[] = []
   let characters = 0
   const grow = (key: string, delta: string): void => {
@@ -509,6 +511,14 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
     // A text may be written in many ways in JSON. This is the one that a tool will read.
     complete(`call ${id}`, JSON.stringify(given) ?? '')
   }
+  /** What a source shows of itself. Each is judged once, however often it is cited. */
+  const cite = ({ title = '', text = '' }: Source): void => {
+    for (const words of [title, text]) {
+      if (words === '' || cited.has(words)) continue
+      cited.add(words)
+      grow('sources', `${words}\n`)
+    }
+  }
   const addEvent = (event: ModelEvent): void => {
     switch (event.type) {
       case 'message_started':
@@ -518,6 +528,7 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
       case 'text_delta':
         return grow('text', event.delta)
       case 'text_completed':
+        event.sources?.forEach(cite)
         return complete('text', event.text)
       case 'reasoning_delta':
         return grow('reasoning', event.delta)
@@ -532,6 +543,7 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
         return undefined
       case 'message_completed':
         complete('text', messageText(event.message))
+        event.message.sources?.forEach(cite)
         return event.message.toolCalls?.forEach(completeCall)
       case 'tool_call_started':
       case 'raw_chunk':

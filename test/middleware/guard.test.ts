@@ -25,6 +25,7 @@ import {
   type ModelEvent,
   type ModerationAdapter,
   type Part,
+  type Source,
   type StreamEvent,
   type TelemetryEvent,
 } from '../../src/index.ts'
@@ -813,6 +814,40 @@ describe('the output', () => {
         })
         const { engine } = guarded({ output: { check, hold } }, { script })
         expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'content_filter' })
+      }
+    }
+  })
+
+  test('has the titles and the passages of its sources judged, each once', async () => {
+    const url = 'https://example.com'
+    const kind = { type: 'url', url, title: 'A page', text: 'kind words' } as const
+    const cited = (source: Source): readonly Script[] => [
+      [
+        ['text', 'fine', { more: true }],
+        ['text_end', { sources: [kind, source] }],
+        ['finish', 'stop'],
+      ],
+      [
+        ['text', 'fine'],
+        ['finish', 'stop', { sources: [kind, source] }],
+      ],
+    ]
+    for (const hold of [true, false]) {
+      for (const source of [
+        { ...kind, text: 'a rude passage' },
+        { ...kind, title: 'a rude title' },
+      ]) {
+        for (const script of cited(source)) {
+          const { engine } = judged({ hold }, script)
+          expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'content_filter' })
+        }
+      }
+      for (const script of cited(kind)) {
+        const { engine, judge } = judged({ hold }, script)
+        await generate(engine, 'hi')
+        expect(judge.calls.flatMap<unknown>(({ request }) => request.input)).toEqual(
+          expect.arrayContaining(['fine', 'A page\nkind words\n']),
+        )
       }
     }
   })
