@@ -2,7 +2,13 @@ import type { ChatAdapter, ModerationAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { reasonOf, startTimer } from '../core/clock.ts'
 import { keyFor } from '../core/keys.ts'
-import { AdapterError, causeData, isAllmError, type AnyAllmError } from '../errors/errors.ts'
+import {
+  AdapterError,
+  causeData,
+  isAllmError,
+  transientReasons,
+  type AnyAllmError,
+} from '../errors/errors.ts'
 import { base64ToBytes } from '../make/media.ts'
 import { judgeRequest } from '../make/moderation.ts'
 import { hookFailure, isInstructions } from '../run/context.ts'
@@ -113,6 +119,7 @@ interface GuardRule {
   /**
    * What happens if the check itself fails: the call fails with that error (`false`), or what could not be judged passes (`true`). A function
    * decides by the error. What a moderation adapter cannot judge, such as a PDF, fails with `unsupported_feature`. Whatever is beside it is judged.
+   * A check that fails with `content_filter` has not failed: what its own provider refuses to read is refused.
    */
   readonly failOpen?: boolean | ((error: AnyAllmError) => boolean) | undefined
   /** How long one check may take (10 000). Beyond it, it has failed with `timeout`. */
@@ -599,12 +606,12 @@ interface Piece {
 
 type Outcome = 'passed' | 'withheld' | 'unjudged'
 
-/** What is asked about at once. If it cannot be answered and may pass, what it is made of is asked about `instead`. */
+/** What is asked about at once. If it cannot be answered and may pass, or if it is refused as a whole, what it is made of is asked about `instead`. */
 interface Question<Of extends Piece> {
   readonly pieces: readonly Of[]
   /** The verdict about each of the pieces: the categories that apply if it is refused. */
   ask(judged: Judged): Promise<readonly (Refused | undefined)[]>
-  readonly instead?: readonly Question<Of>[] | undefined
+  readonly instead?: (failure: AnyAllmError) => readonly Question<Of>[]
 }
 
 /** The categories of what is refused. */
@@ -639,7 +646,7 @@ async function settle<Of extends Piece>(
   outcomes: Map<Of, Outcome>,
 ): Promise<void> {
   const { call, where, signal } = judged
-  for (const { pieces, instead = [], ...question } of questions) {
+  for (const { pieces, instead = () => [], ...question } of questions) {
     if (pieces.every((piece) => outcomes.get(piece) === 'withheld')) continue
     let verdicts: readonly (Refused | undefined)[]
     try {
@@ -647,13 +654,20 @@ async function settle<Of extends Piece>(
     } catch (error) {
       if (signal.aborted) throw reasonOf(signal)
       const failure = failedCheck(judged, error)
-      tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
-      if (!mayPass(judged, failure)) throw failure
-      for (const piece of pieces) {
-        if (outcomes.get(piece) === 'passed') outcomes.set(piece, 'unjudged')
+      const isRefusal = failure.reason === 'content_filter'
+      if (!isRefusal) {
+        tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
+        if (!mayPass(judged, failure)) throw failure
+        for (const piece of pieces) {
+          if (outcomes.get(piece) === 'passed') outcomes.set(piece, 'unjudged')
+        }
       }
-      await settle(judged, instead, outcomes)
-      continue
+      if (!isRefusal || pieces.length > 1) {
+        await settle(judged, instead(failure), outcomes)
+        continue
+      }
+      // What the judge's own provider refuses to read is refused.
+      verdicts = [[]]
     }
     for (const [at, piece] of pieces.entries()) {
       const refused = verdicts[at]
@@ -786,7 +800,15 @@ function aboutTexts<Of extends Piece>(
   adapter: ModerationAdapter,
 ): Question<Of> {
   const texts = pieces.map(({ content }) => content.text)
-  return { pieces, ask: (judged) => askAdapter(judged, adapter, texts) }
+  return {
+    pieces,
+    ask: (judged) => askAdapter(judged, adapter, texts),
+    // One of them may be the cause. A judge that is down is not asked again.
+    instead: ({ reason }) =>
+      pieces.length < 2 || transientReasons.some((known) => known === reason)
+        ? []
+        : pieces.map((piece) => aboutTexts([piece], adapter)),
+  }
 }
 
 /** The images of a piece, with its text. Otherwise each of them alone, and the text. */
@@ -800,7 +822,7 @@ function aboutImages<Of extends Piece>(
   return {
     pieces: [piece],
     ask: (judged) => askAdapter(judged, adapter, [...words, ...images]),
-    instead: [
+    instead: () => [
       ...(images.length < 2 ? [] : images.map((image) => aboutImages(piece, [image], adapter))),
       ...(text === '' ? [] : [aboutTexts([piece], adapter)]),
     ],

@@ -477,6 +477,26 @@ describe('a refused message', () => {
     ])
   })
 
+  test('is found among others, if its judge refuses to read them together', async () => {
+    const judge = fakeModeration()
+    const check: ModerationAdapter = {
+      ...judge,
+      moderate(request, options) {
+        const isRude = JSON.stringify(request.input).includes('rude')
+        if (isRude) throw new AdapterError('content_filter', 'I cannot read this')
+        return judge.moderate(request, options)
+      },
+    }
+    const { adapter, inner } = guarded({ input: check })
+    await adapter.generate?.(modelRequest([user('rude'), user('sorry')]))
+    expect(asked(inner)).toEqual([[hidden, 'sorry']])
+    expect(
+      await failure(
+        Promise.resolve(adapter.generate?.(modelRequest([user('sorry'), user('rude')]))),
+      ),
+    ).toMatchObject({ reason: 'content_filter', metadata: { message: 1 } })
+  })
+
   test('is told to telemetry when it is withheld', async () => {
     const events: TelemetryEvent[] = []
     const stop = onTelemetry((event) => events.push(event))
@@ -538,6 +558,21 @@ describe('a check that fails', () => {
     expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
       reason: 'content_filter',
     })
+  })
+
+  test('because its own provider refuses to read it has refused it', async () => {
+    const refuse = (): never => {
+      throw new AdapterError('content_filter', 'I cannot read this')
+    }
+    const rule = { check: refuse, failOpen: true }
+    for (const where of ['input', 'output'] as const) {
+      const { engine } = guarded({ [where]: rule })
+      expect(await failure(generate(engine, 'hi'))).toMatchObject({
+        reason: 'content_filter',
+        message: `the guard has refused the ${where}`,
+        metadata: { guard: where, categories: [] },
+      })
+    }
   })
 
   test('is retried by the engine like any other failure', async () => {
