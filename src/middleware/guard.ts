@@ -456,15 +456,17 @@ async function* watchedBatches(
   }
   for await (const batch of inner) {
     passage.add(batch)
-    if (batch.at(-1)?.type === 'message_completed') {
-      isComplete = true
-      await judging
-      if (abort.signal.aborted) throw reasonOf(abort.signal)
-      await judgePassage(answer)
-    } else if (passage.isDue) {
-      start()
+    if (batch.at(-1)?.type !== 'message_completed') {
+      if (passage.isDue) start()
+      yield batch
+      continue
     }
-    yield batch
+    isComplete = true
+    if (batch.length > 1) yield batch.slice(0, -1)
+    await judging
+    if (abort.signal.aborted) throw reasonOf(abort.signal)
+    await judgePassage(answer)
+    yield batch.slice(-1)
   }
 }
 

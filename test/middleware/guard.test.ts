@@ -734,6 +734,35 @@ describe('the output', () => {
     }
   })
 
+  test('that comes together with its end is shown at once, but not its end', async () => {
+    const clock = virtualClock()
+    const check = async ({ text }: GuardedContent): Promise<boolean> => {
+      await clock.sleep(500)
+      return text.includes('rude')
+    }
+    for (const [words, end] of [
+      ['kind', 'message_completed'],
+      ['rude', 'error'],
+    ] as const) {
+      const script: Script = [
+        ['text', words],
+        ['finish', 'stop'],
+      ]
+      const adapter = guard(fake({ script }), { output: check })
+      const start = clock.now()
+      const seen: unknown[] = []
+      for await (const { type } of streamGenerate(createEngine({ adapter, clock }), 'hi')) {
+        seen.push([type, clock.now() - start])
+      }
+      expect(seen).toEqual([
+        ['message_started', 0],
+        ['text_delta', 0],
+        ['text_completed', 0],
+        [end, 500],
+      ])
+    }
+  })
+
   test('is complete only when all of it was judged', async () => {
     const { engine } = judged({ every: Infinity }, pieces('kind ', 'and ', 'rude'))
     const { text, types, last } = await shown(streamGenerate(engine, 'hi'))
