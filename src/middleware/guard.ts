@@ -146,8 +146,8 @@ export interface InputGuard extends GuardRule {
 /** How the output is judged. */
 export interface OutputGuard extends GuardRule {
   /**
-   * After how many characters a passage is judged (400), each with so many characters before it, and at least 400. `Infinity`: the whole
-   * answer at its end.
+   * After how many characters a passage is judged (400), each with so many characters before it, and at least 400. What came at once is judged
+   * in passages that are no longer than twice that. `Infinity`: the whole answer at its end.
    */
   readonly every?: number | undefined
   /**
@@ -575,7 +575,9 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
         if (text.fresh === '') continue
         const words = text.before + text.fresh
         const type = key === 'reasoning' ? 'reasoning' : 'text'
-        contents.push(contentOf('assistant', [{ type, text: words }]))
+        for (const some of windows(words, context)) {
+          contents.push(contentOf('assistant', [{ type, text: some }]))
+        }
         text.before = words.slice(-context)
         text.fresh = ''
       }
@@ -584,6 +586,15 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
       return contents
     },
   }
+}
+
+/** A long text in pieces of two sizes, each of which begins with the second half of the one before it. */
+function windows(text: string, size: number): readonly string[] {
+  const all: string[] = []
+  for (let start = 0; start === 0 || start + size < text.length; start += size) {
+    all.push(text.slice(start, start + 2 * size))
+  }
+  return all
 }
 
 // The verdict

@@ -786,10 +786,38 @@ describe('the output', () => {
     await generate(long.engine, 'hi')
     expect(long.judge.calls.map(({ request }) => request.input)).toEqual([
       ['a'.repeat(600)],
-      ['a'.repeat(500) + 'b'.repeat(600)],
+      ['a'.repeat(500) + 'b'.repeat(500), 'b'.repeat(600)],
       ['b'.repeat(500) + 'c'],
     ])
   })
+
+  test.each([1, 400, 1000, Infinity])(
+    'that comes in a burst is judged in bounded passages that overlap (every: %d)',
+    async (every) => {
+      const size = Math.max(every, 400)
+      for (const length of [1, 399, 400, 401, 800, 801, 1200, 1201, 10_000]) {
+        const text = Array.from({ length }, (_, at) => String.fromCharCode(0x4e00 + at)).join('')
+        for (const hold of [true, false]) {
+          const { judge, engine } = judged({ every, hold }, [
+            ['text', text],
+            ['finish', 'stop'],
+          ])
+          await generate(engine, 'hi')
+          const [call, ...more] = judge.calls
+          expect(more).toEqual([])
+          const passages = (call?.request.input ?? []).map(String)
+          expect(Math.max(...passages.map((one) => one.length))).toBeLessThanOrEqual(2 * size)
+          // Whatever is no longer than a passage is seen whole.
+          const longest = Math.min(size, length)
+          for (let at = 0; at + longest <= length; at += 37) {
+            const some = text.slice(at, at + longest)
+            expect(passages.some((one) => one.includes(some))).toBe(true)
+          }
+          expect(passages.at(-1)?.at(-1)).toBe(text.at(-1))
+        }
+      }
+    },
+  )
 
   test('that is refused is never complete, wherever it is cut, and never shown whole if it is held', async () => {
     const word = 'rude'
