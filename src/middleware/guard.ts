@@ -6,6 +6,7 @@ import {
   AdapterError,
   causeData,
   isAllmError,
+  StreamError,
   transientReasons,
   type AnyAllmError,
 } from '../errors/errors.ts'
@@ -23,7 +24,6 @@ import {
   must,
   oneOf,
   optionsOf,
-  refusal,
   refuse,
   timeoutMs,
   within,
@@ -320,7 +320,9 @@ async function judgeInput(guard: Guard, call: WrappedCall): Promise<ModelRequest
   const abort = linkedAbort(call.options.signal)
   const judged: Judged = { rule, place, call, where: 'input', signal: abort.signal }
   try {
-    const outcomes = await waitFor(judgePieces(judged, fresh), call)
+    const outcomes = await waitFor(judgePieces(judged, fresh), call, (ms) =>
+      failedCheck(judged, slowCheck(judged, ms, 'requestTimeoutMs')),
+    )
     for (const [{ message }, outcome] of outcomes) {
       if (outcome === 'passed') passed.add(message)
       else if (outcome === 'withheld') withheld.add(message)
@@ -712,11 +714,12 @@ function refusedBy(
   })
 }
 
-/** The failure of a check, which says so. */
+/** The failure of a check, which says so. What a check has done wrong is not a mistake of the caller, so it is no `ValidationError`. */
 function failedCheck({ rule, call, where, signal }: Judged, error: unknown): AnyAllmError {
   const { provider } = isModerationAdapter(rule.check) ? rule.check : call
   const { requestId } = call.options
-  const failure = failureOf(isAllmError(error) ? error : hookFailure(`${where}.check`, error), {
+  const isOurs = isAllmError(error) && error.kind !== 'validation'
+  const failure = failureOf(isOurs ? error : hookFailure(`${where}.check`, error), {
     provider,
     requestId,
     signal,
@@ -738,13 +741,12 @@ async function askInTime(
   judged: Judged,
   question: Pick<Question<Piece>, 'ask'>,
 ): Promise<readonly (Refused | undefined)[]> {
-  const { rule, call, where } = judged
+  const { rule, call } = judged
   const { timeoutMs: ms = 10_000 } = rule
   const abort = linkedAbort(judged.signal)
   const { signal } = abort
   const cancel = startTimer(call.clock, ms, () => {
-    const message = `the check of the ${where} took longer than ${ms} ms (timeoutMs)`
-    abort.abort(new AdapterError('timeout', message))
+    abort.abort(slowCheck(judged, ms, 'timeoutMs'))
   })
   try {
     return await unlessStopped(question.ask({ ...judged, signal }), signal)
@@ -755,6 +757,13 @@ async function askInTime(
     cancel()
     abort.unlink()
   }
+}
+
+function slowCheck({ where }: Judged, ms: number, option: string): AdapterError {
+  return new AdapterError(
+    'timeout',
+    `the check of the ${where} took longer than ${ms} ms (${option})`,
+  )
 }
 
 function questionsAbout<Of extends Piece>(
@@ -780,7 +789,7 @@ async function askFunction(
   const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
   if (typeof flagged !== 'boolean') {
     const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
-    throw refusal('invalid_options', `${where}.check`, problem)
+    throw new StreamError('unknown', `${where}.check ${problem}`)
   }
   return flagged ? namesOf(verdict) : undefined
 }
@@ -905,10 +914,22 @@ function fileText(file: MediaFile): string | undefined {
 
 function isRefused({ rule, where }: Judged, result: ModerationResult): boolean {
   if (rule.flagged === undefined) return result.flagged
-  const refused: unknown = rule.flagged(result)
+  const refused = judgedByCaller(rule.flagged, result, where)
   if (typeof refused === 'boolean') return refused
   const problem = `must return true or false, not ${describe(refused)}`
-  throw refusal('invalid_options', `${where}.flagged`, problem)
+  throw new StreamError('unknown', `${where}.flagged ${problem}`)
+}
+
+function judgedByCaller(
+  flagged: NonNullable<GuardRule['flagged']>,
+  result: ModerationResult,
+  where: GuardContext['where'],
+): unknown {
+  try {
+    return flagged(result)
+  } catch (thrown) {
+    throw hookFailure(`${where}.flagged`, thrown)
+  }
 }
 
 /** The key of a moderation adapter. That of the call is for the provider of the guarded adapter, and for its address. */

@@ -526,12 +526,39 @@ describe('a check that fails', () => {
     [
       'because its function says nothing',
       (() => undefined) as never,
-      { kind: 'validation', reason: 'invalid_options' },
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: expect.stringContaining('input.check must return true, false') as string,
+      },
     ],
     [
       'because the thresholds say nothing',
       { check: fakeModeration(), flagged: (() => 1) as never },
-      { kind: 'validation', reason: 'invalid_options' },
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: 'input.flagged must return true or false, not 1',
+      },
+    ],
+    [
+      'because the thresholds throw',
+      {
+        check: fakeModeration(),
+        flagged: () => {
+          throw broken
+        },
+      },
+      { kind: 'stream', reason: 'unknown', message: 'input.flagged threw: out of order' },
+    ],
+    [
+      'because it uses the library in a wrong way',
+      () => moderate(createEngine({ moderationAdapter: fakeModeration() }), []),
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: expect.stringContaining('input.check threw: ') as string,
+      },
     ],
     [
       'because its provider gives no verdict',
@@ -611,7 +638,8 @@ describe('a check that fails', () => {
     const { engine, clock } = guarded({ input: () => new Promise(() => undefined) })
     expect(await failure(generate(engine, 'hi', { requestTimeoutMs: 100 }))).toMatchObject({
       reason: 'timeout',
-      message: expect.stringContaining('requestTimeoutMs') as string,
+      message: 'the check of the input took longer than 100 ms (requestTimeoutMs)',
+      metadata: { guard: 'input' },
     })
     expect([clock.now(), clock.pending]).toEqual([100, 0])
   })
