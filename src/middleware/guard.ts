@@ -191,7 +191,8 @@ const guardIssues: Check = (options) => {
   const issues = guardOptions(options)
   if (issues.length > 0 || !isObject(options)) return issues
   const { input, output } = options
-  return input === undefined && output === undefined ? refuse('{ input } or { output }', {}) : fine
+  if (input !== undefined || output !== undefined) return fine
+  return [{ path: '', problem: 'need input, output or both: without them nothing is judged' }]
 }
 
 const judge: Check = (value) =>
@@ -237,11 +238,16 @@ function ruleIssues(own: Checks): Check {
   }
 }
 
+const someRoles: Check = (value) =>
+  Array.isArray(value) && value.length === 0
+    ? refuse('a role or more: without any nothing is judged', value)
+    : listOf(oneOf(roles))(value)
+
 /** A function, so that a bundle without `guard` does not have it. */
 const guardOptions: Check = (options) =>
   optionsOf({
     input: ruleIssues({
-      roles: listOf(oneOf(roles)),
+      roles: someRoles,
       history: flag,
       onRefused: oneOf(['fail', 'withhold']),
     } satisfies Readonly<Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>>),

@@ -1251,6 +1251,7 @@ describe('options', () => {
     [{ input: fake() }, 'input'],
     [{ input: { roles: ['user'] } }, 'input.check'],
     [{ input: { check: fakeModeration(), roles: ['users'] } }, 'input.roles[0]'],
+    [{ input: { check: fakeModeration(), roles: [] } }, 'input.roles'],
     [{ input: { check: fakeModeration(), hold: true } }, 'input'],
     [{ input: { check: fakeModeration(), onRefused: 'drop' } }, 'input.onRefused'],
     [{ input: { check: () => false, flagged: () => true } }, 'input.flagged'],
@@ -1268,6 +1269,12 @@ describe('options', () => {
       expect((error as ValidationError).issues[0]?.path).toBe(path)
     }
   })
+})
+
+test('a guard without a judge says what it needs', () => {
+  expect(() => guard(fake(), {})).toThrow(
+    'need input, output or both: without them nothing is judged',
+  )
 })
 
 describe('the kit, with checks that pass,', () => {
