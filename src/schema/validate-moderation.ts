@@ -53,8 +53,8 @@ const moderationRequest = shapeOf<ModerationRequest>(
 )
 
 const score: Check = must(
-  'a finite number',
-  (value) => typeof value === 'number' && Number.isFinite(value),
+  'a number from 0 to 1',
+  (value) => typeof value === 'number' && value >= 0 && value <= 1,
 )
 
 /** The verdict about one input. */

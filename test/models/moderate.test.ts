@@ -207,6 +207,10 @@ describe('an adapter that gives no verdict is malformed_response', () => {
       'a score that is no number',
       { ...right, results: [{ ...right.results[0], scores: { hate: Number.NaN } }] },
     ],
+    ...[-0.1, 1.1, 90].map((hate): [string, unknown] => [
+      `a score of ${hate}`,
+      { ...right, results: [{ ...right.results[0], scores: { hate } }] },
+    ]),
   ])('%s', async (_name, answer) => {
     const adapter: ModerationAdapter = {
       provider: 'test',

@@ -178,7 +178,7 @@ function isFlag(value: JsonValue): value is boolean {
 }
 
 function isScore(value: JsonValue): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+  return typeof value === 'number' && value >= 0 && value <= 1
 }
 
 /** The members of an object, which are all of one kind. One that is `null` does not apply to the model. */

@@ -134,6 +134,8 @@ describe('what cannot be read is malformed_response, never clean', () => {
     ['a category of text', { results: [wireResult({ categories: { hate: 'no' } })] }],
     ['scores that are a list', { results: [wireResult({ category_scores: [1] })] }],
     ['a score of text', { results: [wireResult({ category_scores: { hate: '0.9' } })] }],
+    ['a score of 90', { results: [wireResult({ category_scores: { hate: 90 } })] }],
+    ['a score below 0', { results: [wireResult({ category_scores: { hate: -0.5 } })] }],
     ['a refusal with the status 200', { error: { message: 'down' } }],
   ])('%s', async (_name, body) => {
     const { fetch } = stubFetch(() => json(body))
