@@ -165,6 +165,9 @@ export interface OutputGuard extends GuardRule {
  * for the whole conversation at each step. The output is judged in passages while it comes; the error is the last event of the
  * stream, or it is thrown if nothing was emitted yet. No answer is complete before all of it was judged. A check that fails fails the call.
  *
+ * What was refused never reaches the model later: when the conversation goes on, a refused message, and the rest of a refused answer, are replaced
+ * by a sentence in what is sent. `metadata.message` is the place of a refused message as the caller counts, `metadata.toolCallId` the call of a result.
+ *
  * The key of a moderation adapter is found as an engine finds it; the `apiKey` of a call is used only if the adapter is at the same address of the
  * same provider as the guarded one. Verdicts are told to telemetry as `guard`.
  */
@@ -180,8 +183,7 @@ export function guard(adapter: ChatAdapter, options: GuardOptions): ChatAdapter 
     place: adapter,
     input: options.input && ruleOf<InputGuard>(options.input),
     output: options.output && ruleOf<OutputGuard>(options.output),
-    passed: new WeakSet(),
-    withheld: new WeakSet(),
+    known: { input: newVerdicts(), output: newVerdicts() },
   }
   return around(factsAround(settled), (call) => guardedCall(settled, call))
 }
@@ -270,10 +272,18 @@ interface Guard {
   readonly place: ChatAdapter
   readonly input: InputGuard | undefined
   readonly output: OutputGuard | undefined
-  /** The messages that have passed. A retry, or a step with the same messages, does not judge them again. */
+  readonly known: Readonly<Record<GuardContext['where'], Verdicts>>
+}
+
+/** The messages that were judged. A retry, or a step with the same messages, does not judge them again. */
+interface Verdicts {
   readonly passed: WeakSet<Message>
   /** The messages that the model does not read. */
   readonly withheld: WeakSet<Message>
+}
+
+function newVerdicts(): Verdicts {
+  return { passed: new WeakSet(), withheld: new WeakSet() }
 }
 
 function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
@@ -316,40 +326,50 @@ async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<Mod
 
 /** Judges the messages that are new. Throws if one is refused. Returns the request without those that are withheld. */
 async function judgeInput(guard: Guard, call: WrappedCall): Promise<ModelRequest> {
-  const { input: rule, place, passed, withheld } = guard
+  const { input, output } = guard
   const { request } = call
-  if (rule === undefined) return request
-  const messages = messagesFor(rule, request)
-  const fresh = messages.filter(
-    ({ message, withhold }) => !passed.has(message) && !(withhold && withheld.has(message)),
-  )
+  const asked = input && (await withheldOf(guard, call, 'input', messagesFor(input, request)))
+  const cut = output && (await withheldOf(guard, call, 'output', cutAnswers(output, request)))
+  const isHidden = (message: Message) => asked?.has(message) === true || cut?.has(message) === true
+  if (!request.messages.some(isHidden)) return request
+  const messages = request.messages.map((one) => (isHidden(one) ? emptied(one) : one))
+  return { ...request, messages }
+}
+
+/** Judges messages, and returns those that are withheld. */
+async function withheldOf(
+  guard: Guard,
+  call: WrappedCall,
+  where: GuardContext['where'],
+  messages: readonly JudgedMessage[],
+): Promise<ReadonlySet<Message>> {
+  const { passed, withheld } = guard.known[where]
+  const rule = guard[where]
+  if (rule === undefined) return new Set()
+  const isKnown = ({ message, withhold }: JudgedMessage) =>
+    passed.has(message) || (withhold && withheld.has(message))
+  const fresh = messages.filter((one) => !isKnown(one))
   const abort = linkedAbort(call.options.signal)
-  const judged: Judged = { rule, place, call, where: 'input', signal: abort.signal }
+  const judged: Judged = { rule, place: guard.place, call, where, signal: abort.signal }
   try {
     const outcomes = await waitFor(judgePieces(judged, fresh), call, (ms) =>
       failedCheck(judged, slowCheck(judged, ms, 'requestTimeoutMs')),
     )
+    const clean = new Set(fresh.map(({ message }) => message))
     for (const [{ message }, outcome] of outcomes) {
-      if (outcome === 'passed') passed.add(message)
-      else if (outcome === 'withheld') withheld.add(message)
+      if (outcome !== 'passed') clean.delete(message)
+      if (outcome === 'withheld') withheld.add(message)
     }
+    for (const message of clean) passed.add(message)
   } finally {
-    abort.abort(new Error('the input was judged'))
+    abort.abort(new Error('the messages were judged'))
     abort.unlink()
   }
-  const hidden = new Set(
-    messages.flatMap(({ message, withhold }) =>
-      withhold && withheld.has(message) ? [message] : [],
-    ),
-  )
-  if (hidden.size === 0) return request
-  const shown = request.messages.map((message) =>
-    hidden.has(message) ? emptied(message) : message,
-  )
-  return { ...request, messages: shown }
+  const hidden = messages.filter(({ message, withhold }) => withhold && withheld.has(message))
+  return new Set(hidden.map(({ message }) => message))
 }
 
-/** A message of the input that is judged. */
+/** A message of the request that is judged, or a passage of it. */
 interface JudgedMessage extends Piece {
   readonly message: Message
   readonly withhold: boolean
@@ -380,12 +400,33 @@ function messagesFor(rule: InputGuard, { messages }: ModelRequest): readonly Jud
   return judged.toReversed()
 }
 
+/**
+ * The answers that were cut off, in passages. One that was refused while it came, or that broke off before it was judged, is in the thread as far
+ * as it was shown, and must not go back to the model unjudged.
+ */
+function cutAnswers(rule: OutputGuard, { messages }: ModelRequest): readonly JudgedMessage[] {
+  const cut = messages.filter(
+    ({ role, metadata }) => role === 'assistant' && metadata?.['partial'] === true,
+  )
+  return cut.flatMap((message) => {
+    const passage = newPassage(rule)
+    passage.add([{ type: 'message_completed', message, finishReason: 'stop' }])
+    const images = messageParts(message).filter(({ type }) => type === 'image')
+    const contents = [...passage.take(), contentOf('assistant', images)]
+    return contents.map((content): JudgedMessage => ({ message, content, withhold: true }))
+  })
+}
+
 /** A refused message as the model reads it. */
 function emptied(message: Message): Message {
-  const { name: _judged, ...rest } = message
-  return message.role === 'tool'
-    ? { ...message, content: 'This result was withheld by a content filter.' }
-    : { ...rest, content: 'This message was withheld by a content filter.' }
+  const { role, metadata, providerOptions } = message
+  if (role === 'tool') {
+    return { ...message, content: 'This result was withheld by a content filter.' }
+  }
+  const content = 'This message was withheld by a content filter.'
+  // Its calls have results, so they stay.
+  const toolCalls = message.toolCalls?.map(({ id, name }) => ({ id, name, arguments: {} }))
+  return defined<Message>({ role, content, toolCalls, metadata, providerOptions })
 }
 
 /** What is judged of a message, or of a passage. Names are sent to models, too. */
@@ -398,6 +439,10 @@ function contentOf(role: Role, parts: readonly Part[], name: string = ''): Guard
 function fileWords(file: MediaFile): readonly string[] {
   const { name = '' } = file.type === 'id' ? {} : file
   return [name, fileText(file) ?? '']
+}
+
+function reasoningText(part: Part): string {
+  return part.type === 'reasoning' ? part.text : ''
 }
 
 /** The text of a part that has one. */
@@ -560,6 +605,7 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
         return undefined
       case 'message_completed':
         complete('text', messageText(event.message))
+        complete('reasoning', messageParts(event.message).map(reasoningText).join(''))
         event.message.sources?.forEach(cite)
         return event.message.toolCalls?.forEach(completeCall)
       case 'tool_call_started':

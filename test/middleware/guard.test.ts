@@ -1077,6 +1077,68 @@ describe('the output', () => {
     expect([events, error]).toMatchObject([[], { reason: 'content_filter' }])
   })
 
+  test.each<[string, Script]>([
+    ['was refused', pieces('kind words. ', 'rude words. ', 'more')],
+    [
+      'broke off before it was judged',
+      [
+        ['text', 'rude'],
+        ['delay', 10],
+        ['error', 'network_error'],
+      ],
+    ],
+    [
+      'has a call that was refused',
+      [
+        ['reasoning', 'Hm.', { opaque: 'sig' }],
+        ['tool_call', { id: 'c1', name: 'look', arguments: { at: 'rude' } }],
+        ['delay', 10],
+        ['finish', 'tool_calls'],
+      ],
+    ],
+  ])('that %s is not sent back', async (_name, script) => {
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [script, hello, hello] })
+    const look = tool({ name: 'look', description: 'Looks.', schema: {}, handler: () => 'seen' })
+    const make = () =>
+      createEngine({
+        adapter: guard(inner, { output: { check: judge, every: 10 } }),
+        clock: virtualClock(),
+        retry: false,
+        tools: [look],
+      })
+    const { session } = await Session.start(make(), 'hi')
+    expect(JSON.stringify(session.thread)).toContain('rude')
+    const engine = make()
+    const { session: next } = await Session.reply(engine, session, 'and?')
+    expect(next.status).toBe('completed')
+    const before = judge.calls.length
+    expect((await Session.reply(engine, next, 'more')).session.status).toBe('completed')
+    // The cut answer is judged once in a process.
+    expect(judge.calls.length - before).toBe(1)
+    const [, ...sent] = inner.calls
+    expect(sent).toHaveLength(2)
+    expect(JSON.stringify(sent.map(({ request }) => request.messages))).not.toContain('rude')
+    expect(sent[0]?.request.messages[1]).toMatchObject({
+      role: 'assistant',
+      content: 'This message was withheld by a content filter.',
+    })
+  })
+
+  test('that was cut off is sent back, if it may be shown', async () => {
+    const script: Script = [
+      ['text', 'kind'],
+      ['delay', 10],
+      ['error', 'network_error'],
+    ]
+    const inner = fake({ scripts: [script, hello] })
+    const adapter = guard(inner, { output: fakeModeration({ flag: rude }) })
+    const engine = createEngine({ adapter, clock: virtualClock(), retry: false })
+    const { session } = await Session.start(engine, 'hi')
+    await Session.reply(engine, session, 'and?')
+    expect(inner.calls[1]?.request.messages[1]).toMatchObject({ content: 'kind' })
+  })
+
   test('is read on while a passage is judged, and is cut while nothing comes', async () => {
     const clock = virtualClock()
     const inner = fake({
