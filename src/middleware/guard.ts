@@ -782,7 +782,9 @@ function failedCheck({ rule, call, where, signal }: Judged, error: unknown): Any
 function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmError): boolean {
   if (typeof failOpen === 'boolean') return failOpen
   try {
-    return failOpen(error)
+    // A caller without types may return a promise, which is not yes.
+    const answer: unknown = failOpen(error)
+    return answer === true
   } catch (thrown) {
     throw hookFailure(`${where}.failOpen`, thrown)
   }

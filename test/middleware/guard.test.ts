@@ -587,6 +587,16 @@ describe('a check that fails', () => {
     })
   })
 
+  test('passes only if failOpen says true, and not what will be true or false', async () => {
+    const check = (): never => {
+      throw broken
+    }
+    const failOpen = (async () => false) as never
+    const { engine, inner } = guarded({ input: { check, failOpen } })
+    expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'unknown' })
+    expect(inner.calls).toEqual([])
+  })
+
   test('because its own provider refuses to read it has refused it', async () => {
     const refuse = (): never => {
       throw new AdapterError('content_filter', 'I cannot read this')
