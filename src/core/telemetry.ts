@@ -220,7 +220,7 @@ export type SpanDetail =
   /**
    * A middleware has changed the way of calls: a fallback asks another provider, a circuit breaker has another state, a cache has
    * answered or has stored an answer, a guard has judged. `from` and `to` are the providers, the states, or `hit`, `stored` and `failed`; of a
-   * guard, `from` is `input` or `output`, and `to` is `passed`, `flagged` or `failed`.
+   * guard, `from` is `input` or `output`, and `to` is `passed`, `flagged`, `withheld` or `failed`.
    */
   | {
       readonly name: 'fallback' | 'breaker' | 'cache' | 'guard'

@@ -10,7 +10,8 @@ import { addUsage } from '../types/response.ts'
  *
  * A longer list of texts is split, and the results are in the order of the texts. More images than one call takes are judged in
  * several calls, each with all of the text, and the result is that of all together: flagged if any is, with the highest scores.
- * Adapters are also written by others, so each answer is checked: what is no verdict is `malformed_response`.
+ * Adapters are also written by others, so each answer is checked: what is no verdict is `malformed_response`. Empty texts are not sent:
+ * there is nothing to judge, so they are clean.
  */
 export async function judgeRequest(
   adapter: Pick<ModerationAdapter, 'provider' | 'maxTexts' | 'maxImages'>,
@@ -18,23 +19,53 @@ export async function judgeRequest(
   send: (request: ModerationRequest) => Promise<ModerationResponse>,
   requestId: string | undefined,
 ): Promise<ModerationResponse> {
+  const asked = { ...request, input: withoutEmpty(request.input) }
   const answers: ModerationResponse[] = []
-  for (const input of splitInput(request, adapter)) {
+  for (const input of splitInput(asked, adapter)) {
     const one = { ...request, input }
     answers.push(conforming(await send(one), one, adapter.provider, requestId))
   }
-  const [first, ...more] = answers
-  if (first === undefined) throw new RangeError('a request without input')
-  return more.length === 0 ? first : joined(request, first, more)
+  const [first = cleanAnswer(request, adapter.provider, requestId), ...more] = answers
+  return inPlace(request, more.length === 0 ? first : joined(asked, first, more))
 }
 
 type Input = ModerationRequest['input']
+
+/** What there is to judge. */
+function withoutEmpty(input: Input): Input {
+  return isTexts(input)
+    ? input.filter((text) => text !== '')
+    : input.filter((part) => part.type !== 'text' || part.text !== '')
+}
+
+/** The verdict about nothing. */
+const clean: ModerationResult = { flagged: false, categories: {}, scores: {} }
+
+/** The answer to a request that has nothing to judge. */
+function cleanAnswer(
+  { input, model, metadata }: ModerationRequest,
+  provider: string,
+  requestId: string = '',
+): ModerationResponse {
+  const results = isTexts(input) ? [] : [clean]
+  const facts = { provider, model, usage: {}, warnings: [], metadata }
+  return defined<ModerationResponse>({ requestId, flagged: false, results, ...facts })
+}
+
+/** The answer with the results of empty texts in their places. */
+function inPlace({ input }: ModerationRequest, answer: ModerationResponse): ModerationResponse {
+  if (!isTexts(input) || answer.results.length === input.length) return answer
+  const given = answer.results.values()
+  const results = input.map((text) => (text === '' ? clean : (given.next().value ?? clean)))
+  return { ...answer, results }
+}
 
 /** The inputs of the calls that a request takes. */
 function splitInput(
   { input }: ModerationRequest,
   { maxTexts, maxImages = Infinity }: Pick<ModerationAdapter, 'maxTexts' | 'maxImages'>,
 ): readonly Input[] {
+  if (input.length === 0) return []
   if (isTexts(input)) return chunks(input, maxTexts)
   const images = [...input.keys()].filter((at) => input[at]?.type === 'image')
   if (images.length <= maxImages) return [input]

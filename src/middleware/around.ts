@@ -192,14 +192,19 @@ export function isUnsent({ metadata }: CauseData): boolean {
   return metadata?.['limit'] === unsent['limit']
 }
 
-/** Waits for something in a middleware, until the call is stopped or its `requestTimeoutMs` has passed. */
-export async function waitFor<T>(promise: Promise<T>, call: WrappedCall): Promise<T> {
+/** Waits for something in a middleware, until the call is stopped or its `requestTimeoutMs` has passed. `late` is the error then. */
+export async function waitFor<T>(
+  promise: Promise<T>,
+  call: WrappedCall,
+  late: (ms: number) => AnyAllmError = (ms) =>
+    timedOutCall({ ...call.options, provider: call.provider }, ms, false),
+): Promise<T> {
   const { clock, options, start } = call
   const { requestTimeoutMs, signal } = options
   if (requestTimeoutMs === undefined) return unlessStopped(promise, signal)
   const limit = linkedAbort(signal)
   const cancel = startTimer(clock, Math.max(0, start + requestTimeoutMs - clock.now()), () => {
-    limit.abort(timedOutCall({ ...options, provider: call.provider }, requestTimeoutMs, false))
+    limit.abort(late(requestTimeoutMs))
   })
   try {
     return await unlessStopped(promise, limit.signal)

@@ -2,10 +2,17 @@ import type { ChatAdapter, ModerationAdapter } from '../contracts/adapter.ts'
 import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { reasonOf, startTimer } from '../core/clock.ts'
 import { keyFor } from '../core/keys.ts'
-import { AdapterError, causeData, isAllmError, type AnyAllmError } from '../errors/errors.ts'
+import {
+  AdapterError,
+  causeData,
+  isAllmError,
+  StreamError,
+  transientReasons,
+  type AnyAllmError,
+} from '../errors/errors.ts'
 import { base64ToBytes } from '../make/media.ts'
 import { judgeRequest } from '../make/moderation.ts'
-import { hookFailure } from '../run/context.ts'
+import { hookFailure, isInstructions } from '../run/context.ts'
 import {
   anyFunction,
   assertValid,
@@ -17,7 +24,6 @@ import {
   must,
   oneOf,
   optionsOf,
-  refusal,
   refuse,
   timeoutMs,
   within,
@@ -28,6 +34,7 @@ import { chatAdapter } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { MediaFile } from '../types/media.ts'
 import {
   messageParts,
@@ -37,6 +44,7 @@ import {
   type Message,
   type Part,
   type Role,
+  type Source,
   type TextPart,
   type ToolCall,
 } from '../types/message.ts'
@@ -61,7 +69,7 @@ import { fallback } from './fallback.ts'
 export interface GuardOptions {
   /** Judges what the model is asked, before it is asked. */
   readonly input?: GuardJudge | InputGuard | undefined
-  /** Judges what the model answers: its text, its reasoning, the arguments of its calls, and its images. */
+  /** Judges what the model answers: its text, its reasoning, the arguments of its calls, the titles and texts of its sources, and its images. */
   readonly output?: GuardJudge | OutputGuard | undefined
 }
 
@@ -77,8 +85,12 @@ export type GuardCheck = (
 /** A piece of a conversation: a message of the input, or a passage of the answer. */
 export interface GuardedContent {
   readonly role: Role
-  /** The text of all parts. */
+  /**
+   * The text of all parts and, in lines of their own, of the text files among them (`text/*` and `application/json`, by their bytes), the names of
+   * files, and the `name` of the message.
+   */
   readonly text: string
+  /** All parts, also those that are no text: images, and files such as a PDF. */
   readonly parts: readonly Part[]
 }
 
@@ -105,8 +117,9 @@ interface GuardRule {
   /** For a moderation adapter: whether a result is refused. By default, what the provider has flagged. */
   readonly flagged?: ((result: ModerationResult) => boolean) | undefined
   /**
-   * What happens if the check itself fails: the call fails with that error (`false`), or the piece passes unjudged (`true`). A function decides by
-   * the error. What cannot be judged, such as a PDF by a moderation adapter, fails with `unsupported_feature`.
+   * What happens if the check itself fails: the call fails with that error (`false`), or what could not be judged passes (`true`). A function
+   * decides by the error. What a moderation adapter cannot judge, such as a PDF, fails with `unsupported_feature`. Whatever is beside it is judged.
+   * A check that fails with `content_filter` has not failed: what its own provider refuses to read is refused.
    */
   readonly failOpen?: boolean | ((error: AnyAllmError) => boolean) | undefined
   /** How long one check may take (10 000). Beyond it, it has failed with `timeout`. */
@@ -122,13 +135,19 @@ export interface InputGuard extends GuardRule {
    * say has been answered before may never have been judged.
    */
   readonly history?: boolean | undefined
+  /**
+   * What a refused message of the user or of a tool does: it fails the call (`fail`), or it is withheld (`withhold`), so that the model reads a
+   * sentence in its place and answers. A message after which the user has spoken again was refused before: it does not fail the call a second
+   * time, and is withheld in either case. With `withhold` the whole history is judged, once in every process, as with `history`.
+   */
+  readonly onRefused?: 'fail' | 'withhold' | undefined
 }
 
 /** How the output is judged. */
 export interface OutputGuard extends GuardRule {
   /**
-   * After how many characters a passage is judged (400), each with so many characters before it, and at least 400. `Infinity`: the whole
-   * answer at its end.
+   * After how many characters a passage is judged (400), each with so many characters before it, and at least 400. What came at once is judged
+   * in passages that are no longer than twice that. `Infinity`: the whole answer at its end.
    */
   readonly every?: number | undefined
   /**
@@ -146,6 +165,9 @@ export interface OutputGuard extends GuardRule {
  * for the whole conversation at each step. The output is judged in passages while it comes; the error is the last event of the
  * stream, or it is thrown if nothing was emitted yet. No answer is complete before all of it was judged. A check that fails fails the call.
  *
+ * What was refused never reaches the model later: when the conversation goes on, a refused message, and the rest of a refused answer, are replaced
+ * by a sentence in what is sent. `metadata.message` is the place of a refused message as the caller counts, `metadata.toolCallId` the call of a result.
+ *
  * The key of a moderation adapter is found as an engine finds it; the `apiKey` of a call is used only if the adapter is at the same address of the
  * same provider as the guarded one. Verdicts are told to telemetry as `guard`.
  */
@@ -161,7 +183,7 @@ export function guard(adapter: ChatAdapter, options: GuardOptions): ChatAdapter 
     place: adapter,
     input: options.input && ruleOf<InputGuard>(options.input),
     output: options.output && ruleOf<OutputGuard>(options.output),
-    passed: new WeakSet(),
+    known: { input: newVerdicts(), output: newVerdicts() },
   }
   return around(factsAround(settled), (call) => guardedCall(settled, call))
 }
@@ -171,7 +193,8 @@ const guardIssues: Check = (options) => {
   const issues = guardOptions(options)
   if (issues.length > 0 || !isObject(options)) return issues
   const { input, output } = options
-  return input === undefined && output === undefined ? refuse('{ input } or { output }', {}) : fine
+  if (input !== undefined || output !== undefined) return fine
+  return [{ path: '', problem: 'need input, output or both: without them nothing is judged' }]
 }
 
 const judge: Check = (value) =>
@@ -217,12 +240,19 @@ function ruleIssues(own: Checks): Check {
   }
 }
 
+const someRoles: Check = (value) =>
+  Array.isArray(value) && value.length === 0
+    ? refuse('a role or more: without any nothing is judged', value)
+    : listOf(oneOf(roles))(value)
+
 /** A function, so that a bundle without `guard` does not have it. */
 const guardOptions: Check = (options) =>
   optionsOf({
-    input: ruleIssues({ roles: listOf(oneOf(roles)), history: flag } satisfies Readonly<
-      Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>
-    >),
+    input: ruleIssues({
+      roles: someRoles,
+      history: flag,
+      onRefused: oneOf(['fail', 'withhold']),
+    } satisfies Readonly<Record<Exclude<keyof InputGuard, keyof GuardRule>, Check>>),
     output: ruleIssues({
       every: must(
         'a positive integer, or Infinity',
@@ -242,8 +272,18 @@ interface Guard {
   readonly place: ChatAdapter
   readonly input: InputGuard | undefined
   readonly output: OutputGuard | undefined
-  /** The messages that have passed. A retry, or a step with the same messages, does not judge them again. */
+  readonly known: Readonly<Record<GuardContext['where'], Verdicts>>
+}
+
+/** The messages that were judged. A retry, or a step with the same messages, does not judge them again. */
+interface Verdicts {
   readonly passed: WeakSet<Message>
+  /** The messages that the model does not read. */
+  readonly withheld: WeakSet<Message>
+}
+
+function newVerdicts(): Verdicts {
+  return { passed: new WeakSet(), withheld: new WeakSet() }
 }
 
 function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
@@ -264,14 +304,14 @@ function factsAround({ adapter, place, input, output }: Guard): AdapterFacts {
 
 async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
   const { adapter, output } = guard
-  await judgeInput(guard, call)
+  const request = await judgeInput(guard, call)
   const options = optionsAfterWait(call)
   if (output === undefined) {
-    yield* batchesOf(adapter, call.request, options)
+    yield* batchesOf(adapter, request, options)
     return
   }
   const abort = linkedAbort(options.signal)
-  const inner = batchesOf(adapter, call.request, { ...options, signal: abort.signal })
+  const inner = batchesOf(adapter, request, { ...options, signal: abort.signal })
   const answer: Answer = { guard, rule: output, call, abort, passage: newPassage(output) }
   try {
     yield* output.hold === true ? heldBatches(answer, inner) : watchedBatches(answer, inner)
@@ -284,40 +324,130 @@ async function* guardedCall(guard: Guard, call: WrappedCall): AsyncGenerator<Mod
 
 // The input
 
-/** Judges the messages that are new. Throws if one is refused. */
-async function judgeInput({ input: rule, ...guard }: Guard, call: WrappedCall): Promise<void> {
-  if (rule === undefined) return
-  const { passed } = guard
-  const messages = messagesFor(rule, call.request).filter((message) => !passed.has(message))
-  const contents = messages.map((message) => contentOf(message.role, messageParts(message)))
-  const abort = linkedAbort(call.options.signal)
-  const judged: Judged = { rule, place: guard.place, call, where: 'input', signal: abort.signal }
-  try {
-    const isJudged = await waitFor(judgeContents(judged, contents), call)
-    if (isJudged) for (const message of messages) passed.add(message)
-  } finally {
-    abort.abort(new Error('the input was judged'))
-    abort.unlink()
-  }
+/** Judges the messages that are new. Throws if one is refused. Returns the request without those that are withheld. */
+async function judgeInput(guard: Guard, call: WrappedCall): Promise<ModelRequest> {
+  const { input, output } = guard
+  const { request } = call
+  const asked = input && (await withheldOf(guard, call, 'input', messagesFor(input, request)))
+  const cut = output && (await withheldOf(guard, call, 'output', cutAnswers(output, request)))
+  const isHidden = (message: Message) => asked?.has(message) === true || cut?.has(message) === true
+  if (!request.messages.some(isHidden)) return request
+  const messages = request.messages.map((one) => (isHidden(one) ? emptied(one) : one))
+  return { ...request, messages }
 }
 
-/** The messages that are judged: those since the last answer. An answer at the end is one that the model has to continue. */
-function messagesFor(
-  { roles: wanted = ['user', 'tool'], history = false }: InputGuard,
-  { messages }: ModelRequest,
-): readonly Message[] {
+/** Judges messages, and returns those that are withheld. */
+async function withheldOf(
+  guard: Guard,
+  call: WrappedCall,
+  where: GuardContext['where'],
+  messages: readonly JudgedMessage[],
+): Promise<ReadonlySet<Message>> {
+  const { passed, withheld } = guard.known[where]
+  const rule = guard[where]
+  if (rule === undefined) return new Set()
+  const isKnown = ({ message, withhold }: JudgedMessage) =>
+    passed.has(message) || (withhold && withheld.has(message))
+  const fresh = messages.filter((one) => !isKnown(one))
+  const abort = linkedAbort(call.options.signal)
+  const judged: Judged = { rule, place: guard.place, call, where, signal: abort.signal }
+  try {
+    const outcomes = await waitFor(judgePieces(judged, fresh), call, (ms) =>
+      failedCheck(judged, slowCheck(judged, ms, 'requestTimeoutMs')),
+    )
+    const clean = new Set(fresh.map(({ message }) => message))
+    for (const [{ message }, outcome] of outcomes) {
+      if (outcome !== 'passed') clean.delete(message)
+      if (outcome === 'withheld') withheld.add(message)
+    }
+    for (const message of clean) passed.add(message)
+  } finally {
+    abort.abort(new Error('the messages were judged'))
+    abort.unlink()
+  }
+  const hidden = messages.filter(({ message, withhold }) => withhold && withheld.has(message))
+  return new Set(hidden.map(({ message }) => message))
+}
+
+/** A message of the request that is judged, or a passage of it. */
+interface JudgedMessage extends Piece {
+  readonly message: Message
+  readonly withhold: boolean
+}
+
+/**
+ * The messages that are judged: those since the last answer, and those that never had one, because the user has spoken again instead. They
+ * are refused for good, and it is not known otherwise after a session was loaded. An answer at the end is one that the model has to continue.
+ */
+function messagesFor(rule: InputGuard, { messages }: ModelRequest): readonly JudgedMessage[] {
+  const { roles: wanted = ['user', 'tool'], history = false, onRefused = 'fail' } = rule
   const end = messages.findLastIndex(({ role }) => role !== 'assistant') + 1
   const start = messages.slice(0, end).findLastIndex(({ role }) => role === 'assistant') + 1
-  return messages.slice(history ? 0 : start).filter(({ role }) => wanted.includes(role))
+  const instructed = messages[0] !== undefined && isInstructions(messages[0]) ? 1 : 0
+  const judged: JudgedMessage[] = []
+  let isUnanswered = false
+  for (const [at, message] of [...messages.entries()].toReversed()) {
+    const { role, toolCallId } = message
+    const isOurs = role === 'user' || role === 'tool'
+    const withhold = isOurs && (isUnanswered || onRefused === 'withhold')
+    if (wanted.includes(role) && (history || withhold || at >= start)) {
+      const content = contentOf(role, messageParts(message), message.name)
+      const facts = defined<JsonObject>({ message: at - instructed, toolCallId })
+      judged.push({ message, content, withhold, facts })
+    }
+    isUnanswered = role === 'user' || (isUnanswered && role !== 'assistant')
+  }
+  return judged.toReversed()
+}
+
+/**
+ * The answers that were cut off, in passages. One that was refused while it came, or that broke off before it was judged, is in the thread as far
+ * as it was shown, and must not go back to the model unjudged.
+ */
+function cutAnswers(rule: OutputGuard, { messages }: ModelRequest): readonly JudgedMessage[] {
+  const cut = messages.filter(
+    ({ role, metadata }) => role === 'assistant' && metadata?.['partial'] === true,
+  )
+  return cut.flatMap((message) => {
+    const passage = newPassage(rule)
+    passage.add([{ type: 'message_completed', message, finishReason: 'stop' }])
+    const images = messageParts(message).filter(({ type }) => type === 'image')
+    const contents = [...passage.take(), contentOf('assistant', images)]
+    return contents.map((content): JudgedMessage => ({ message, content, withhold: true }))
+  })
+}
+
+/** A refused message as the model reads it. */
+function emptied(message: Message): Message {
+  const { role, metadata, providerOptions } = message
+  if (role === 'tool') {
+    return { ...message, content: 'This result was withheld by a content filter.' }
+  }
+  const content = 'This message was withheld by a content filter.'
+  // Its calls have results, so they stay.
+  const toolCalls = message.toolCalls?.map(({ id, name }) => ({ id, name, arguments: {} }))
+  return defined<Message>({ role, content, toolCalls, metadata, providerOptions })
+}
+
+/** What is judged of a message, or of a passage. Names are sent to models, too. */
+function contentOf(role: Role, parts: readonly Part[], name: string = ''): GuardedContent {
+  const words = parts.map(partText).join('')
+  const files = parts.flatMap((part) => (part.type === 'file' ? fileWords(part.file) : []))
+  return { role, text: [words, ...files, name].filter((text) => text !== '').join('\n'), parts }
+}
+
+function fileWords(file: MediaFile): readonly string[] {
+  const { name = '' } = file.type === 'id' ? {} : file
+  return [name, fileText(file) ?? '']
+}
+
+function reasoningText(part: Part): string {
+  return part.type === 'reasoning' ? part.text : ''
 }
 
 /** The text of a part that has one. */
 function partText(part: Part): string {
   return part.type === 'text' || part.type === 'reasoning' ? part.text : ''
-}
-
-function contentOf(role: Role, parts: readonly Part[]): GuardedContent {
-  return { role, text: parts.map(partText).join(''), parts }
 }
 
 // The output
@@ -379,22 +509,25 @@ async function* watchedBatches(
   }
   for await (const batch of inner) {
     passage.add(batch)
-    if (batch.at(-1)?.type === 'message_completed') {
-      isComplete = true
-      await judging
-      if (abort.signal.aborted) throw reasonOf(abort.signal)
-      await judgePassage(answer)
-    } else if (passage.isDue) {
-      start()
+    if (batch.at(-1)?.type !== 'message_completed') {
+      if (passage.isDue) start()
+      yield batch
+      continue
     }
-    yield batch
+    isComplete = true
+    if (batch.length > 1) yield batch.slice(0, -1)
+    await judging
+    if (abort.signal.aborted) throw reasonOf(abort.signal)
+    await judgePassage(answer)
+    yield batch.slice(-1)
   }
 }
 
 async function judgePassage({ guard, rule, call, abort, passage }: Answer): Promise<void> {
   const { signal } = abort
   const { place } = guard
-  await judgeContents({ rule, place, call, where: 'output', signal }, passage.take())
+  const pieces = passage.take().map((content): Piece => ({ content }))
+  await judgePieces({ rule, place, call, where: 'output', signal }, pieces)
 }
 
 /** What an answer has said since it was judged last. */
@@ -406,7 +539,7 @@ interface Passage {
   take(): readonly GuardedContent[]
 }
 
-/** A text that grows: that of the answer, of its reasoning, or of the arguments of a call. */
+/** A text that grows: that of the answer, of its reasoning, of its sources, or of the arguments of a call. */
 interface Growing {
   /** What has been judged, as far as the next passage is judged with it. */
   before: string
@@ -421,6 +554,7 @@ const contextLength = 400
 function newPassage({ every = 400 }: OutputGuard): Passage {
   const context = Math.max(every, contextLength)
   const texts = new Map<string, Growing>()
+  const cited = new Set<string>()
   let images: ImagePart[] = []
   let characters = 0
   const grow = (key: string, delta: string): void => {
@@ -439,6 +573,14 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
     // A text may be written in many ways in JSON. This is the one that a tool will read.
     complete(`call ${id}`, JSON.stringify(given) ?? '')
   }
+  /** What a source shows of itself. Each is judged once, however often it is cited. */
+  const cite = ({ title = '', text = '' }: Source): void => {
+    for (const words of [title, text]) {
+      if (words === '' || cited.has(words)) continue
+      cited.add(words)
+      grow('sources', `${words}\n`)
+    }
+  }
   const addEvent = (event: ModelEvent): void => {
     switch (event.type) {
       case 'message_started':
@@ -448,6 +590,7 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
       case 'text_delta':
         return grow('text', event.delta)
       case 'text_completed':
+        event.sources?.forEach(cite)
         return complete('text', event.text)
       case 'reasoning_delta':
         return grow('reasoning', event.delta)
@@ -462,6 +605,8 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
         return undefined
       case 'message_completed':
         complete('text', messageText(event.message))
+        complete('reasoning', messageParts(event.message).map(reasoningText).join(''))
+        event.message.sources?.forEach(cite)
         return event.message.toolCalls?.forEach(completeCall)
       case 'tool_call_started':
       case 'raw_chunk':
@@ -484,7 +629,9 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
         if (text.fresh === '') continue
         const words = text.before + text.fresh
         const type = key === 'reasoning' ? 'reasoning' : 'text'
-        contents.push(contentOf('assistant', [{ type, text: words }]))
+        for (const some of windows(words, context)) {
+          contents.push(contentOf('assistant', [{ type, text: some }]))
+        }
         text.before = words.slice(-context)
         text.fresh = ''
       }
@@ -493,6 +640,15 @@ function newPassage({ every = 400 }: OutputGuard): Passage {
       return contents
     },
   }
+}
+
+/** A long text in pieces of two sizes, each of which begins with the second half of the one before it. */
+function windows(text: string, size: number): readonly string[] {
+  const all: string[] = []
+  for (let start = 0; start === 0 || start + size < text.length; start += size) {
+    all.push(text.slice(start, start + 2 * size))
+  }
+  return all
 }
 
 // The verdict
@@ -506,54 +662,116 @@ interface Judged {
   readonly signal: AbortSignal
 }
 
-/** Throws if one of the contents is refused, or if that could not be found out. Returns whether all of them were judged. */
-async function judgeContents(
-  judged: Judged,
-  contents: readonly GuardedContent[],
-): Promise<boolean> {
-  const some = contents.filter(({ parts }) => parts.some(hasContent))
-  if (some.length === 0) return true
-  const { call, where, signal } = judged
-  let finding: Finding | undefined
-  try {
-    finding = await askInTime(judged, some)
-  } catch (error) {
-    if (signal.aborted) throw reasonOf(signal)
-    const failure = failedCheck(judged, error)
-    tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
-    if (mayPass(judged, failure)) return false
-    throw failure
-  }
-  tell(call, call, { name: 'guard', from: where, to: finding === undefined ? 'passed' : 'flagged' })
-  if (finding !== undefined) throw refusedBy(judged, finding)
-  return true
-}
-
-function hasContent(part: Part): boolean {
-  return part.type === 'text' || part.type === 'reasoning' ? part.text !== '' : true
-}
-
-/** A content that is refused, and why. */
-interface Finding {
+/** What is judged. */
+interface Piece {
   readonly content: GuardedContent
-  readonly categories: readonly string[]
+  /** Whether it is withheld if it is refused. Otherwise it fails the call. */
+  readonly withhold?: boolean
+  /** Where it stands, for the error. */
+  readonly facts?: JsonObject
 }
 
-function refusedBy({ call, where }: Judged, { content, categories }: Finding): AdapterError {
+type Outcome = 'passed' | 'withheld' | 'unjudged'
+
+/** What is asked about at once. If it cannot be answered and may pass, or if it is refused as a whole, what it is made of is asked about `instead`. */
+interface Question<Of extends Piece> {
+  readonly pieces: readonly Of[]
+  /** The verdict about each of the pieces: the categories that apply if it is refused. */
+  ask(judged: Judged): Promise<readonly (Refused | undefined)[]>
+  readonly instead?: (failure: AnyAllmError) => readonly Question<Of>[]
+}
+
+/** The categories of what is refused. */
+type Refused = readonly string[]
+
+/**
+ * What became of each piece. Throws if one is refused that cannot be withheld, or if one could not be judged and may not pass.
+ *
+ * What cannot be judged passes alone, if it may: everything beside it is judged.
+ */
+async function judgePieces<Of extends Piece>(
+  judged: Judged,
+  pieces: readonly Of[],
+): Promise<ReadonlyMap<Of, Outcome>> {
+  const outcomes = new Map(pieces.map((piece): [Of, Outcome] => [piece, 'passed']))
+  const some = pieces.filter(
+    ({ content: { parts, text } }) => text !== '' || parts.some(hasContent),
+  )
+  if (some.length === 0) return outcomes
+  await settle(judged, questionsAbout(some, judged.rule.check), outcomes)
+  if ([...outcomes.values()].every((outcome) => outcome === 'passed')) {
+    const { call, where } = judged
+    tell(call, call, { name: 'guard', from: where, to: 'passed' })
+  }
+  return outcomes
+}
+
+/** Asks one question after the other. */
+async function settle<Of extends Piece>(
+  judged: Judged,
+  questions: readonly Question<Of>[],
+  outcomes: Map<Of, Outcome>,
+): Promise<void> {
+  const { call, where, signal } = judged
+  for (const { pieces, instead = () => [], ...question } of questions) {
+    if (pieces.every((piece) => outcomes.get(piece) === 'withheld')) continue
+    let verdicts: readonly (Refused | undefined)[]
+    try {
+      verdicts = await askInTime(judged, question)
+    } catch (error) {
+      if (signal.aborted) throw reasonOf(signal)
+      const failure = failedCheck(judged, error)
+      const isRefusal = failure.reason === 'content_filter'
+      if (!isRefusal) {
+        tell(call, call, { name: 'guard', from: where, to: 'failed', error: causeData(failure) })
+        if (!mayPass(judged, failure)) throw failure
+        for (const piece of pieces) {
+          if (outcomes.get(piece) === 'passed') outcomes.set(piece, 'unjudged')
+        }
+      }
+      if (!isRefusal || pieces.length > 1) {
+        await settle(judged, instead(failure), outcomes)
+        continue
+      }
+      // What the judge's own provider refuses to read is refused.
+      verdicts = [[]]
+    }
+    for (const [at, piece] of pieces.entries()) {
+      const refused = verdicts[at]
+      if (refused === undefined) continue
+      const isWithheld = piece.withhold === true
+      tell(call, call, { name: 'guard', from: where, to: isWithheld ? 'withheld' : 'flagged' })
+      if (!isWithheld) throw refusedBy(judged, piece, refused)
+      outcomes.set(piece, 'withheld')
+    }
+  }
+}
+
+/** Items of a provider are not shown to anybody. */
+function hasContent({ type }: Part): boolean {
+  return type === 'image' || type === 'file'
+}
+
+function refusedBy(
+  { call, where }: Judged,
+  { content: { role }, facts }: Piece,
+  categories: Refused,
+): AdapterError {
   const { provider, options } = call
   const why = categories.length === 0 ? '' : `: ${categories.join(', ')}`
   return new AdapterError('content_filter', `the guard has refused the ${where}${why}`, {
     provider,
     requestId: options.requestId,
-    metadata: { guard: where, role: content.role, categories },
+    metadata: { guard: where, role, categories, ...facts },
   })
 }
 
-/** The failure of a check, which says so. */
+/** The failure of a check, which says so. What a check has done wrong is not a mistake of the caller, so it is no `ValidationError`. */
 function failedCheck({ rule, call, where, signal }: Judged, error: unknown): AnyAllmError {
   const { provider } = isModerationAdapter(rule.check) ? rule.check : call
   const { requestId } = call.options
-  const failure = failureOf(isAllmError(error) ? error : hookFailure(`${where}.check`, error), {
+  const isOurs = isAllmError(error) && error.kind !== 'validation'
+  const failure = failureOf(isOurs ? error : hookFailure(`${where}.check`, error), {
     provider,
     requestId,
     signal,
@@ -564,7 +782,9 @@ function failedCheck({ rule, call, where, signal }: Judged, error: unknown): Any
 function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmError): boolean {
   if (typeof failOpen === 'boolean') return failOpen
   try {
-    return failOpen(error)
+    // A caller without types may return a promise, which is not yes.
+    const answer: unknown = failOpen(error)
+    return answer === true
   } catch (thrown) {
     throw hookFailure(`${where}.failOpen`, thrown)
   }
@@ -573,23 +793,17 @@ function mayPass({ rule: { failOpen = false }, where }: Judged, error: AnyAllmEr
 /** Asks the judge, for no longer than it may take. */
 async function askInTime(
   judged: Judged,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
-  const { rule, call, where } = judged
+  question: Pick<Question<Piece>, 'ask'>,
+): Promise<readonly (Refused | undefined)[]> {
+  const { rule, call } = judged
   const { timeoutMs: ms = 10_000 } = rule
   const abort = linkedAbort(judged.signal)
   const { signal } = abort
   const cancel = startTimer(call.clock, ms, () => {
-    const message = `the check of the ${where} took longer than ${ms} ms (timeoutMs)`
-    abort.abort(new AdapterError('timeout', message))
+    abort.abort(slowCheck(judged, ms, 'timeoutMs'))
   })
   try {
-    const asked = { ...judged, signal }
-    const { check } = rule
-    const verdict = isModerationAdapter(check)
-      ? askAdapter(asked, check, contents)
-      : askFunction(asked, check, contents)
-    return await unlessStopped(verdict, signal)
+    return await unlessStopped(question.ask({ ...judged, signal }), signal)
   } catch (error) {
     // What a judge makes of its signal is not what happened.
     throw signal.aborted && isAllmError(signal.reason) ? signal.reason : error
@@ -599,102 +813,177 @@ async function askInTime(
   }
 }
 
+function slowCheck({ where }: Judged, ms: number, option: string): AdapterError {
+  return new AdapterError(
+    'timeout',
+    `the check of the ${where} took longer than ${ms} ms (${option})`,
+  )
+}
+
+function questionsAbout<Of extends Piece>(
+  pieces: readonly Of[],
+  check: GuardJudge,
+): readonly Question<Of>[] {
+  return isModerationAdapter(check)
+    ? adapterQuestions(pieces, check)
+    : pieces.map((piece) => ({
+        pieces: [piece],
+        ask: async (judged) => [await askFunction(judged, check, piece.content)],
+      }))
+}
+
 async function askFunction(
   { call, where, signal }: Judged,
   check: GuardCheck,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
+  content: GuardedContent,
+): Promise<Refused | undefined> {
   const { request, options } = call
   const context: GuardContext = { where, request, requestId: options.requestId, signal }
-  for (const content of contents) {
-    const verdict: unknown = await check(content, context)
-    const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
-    if (typeof flagged !== 'boolean') {
-      const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
-      throw refusal('invalid_options', `${where}.check`, problem)
-    }
-    if (flagged) return { content, categories: namesOf(verdict) }
+  const verdict: unknown = await check(content, context)
+  const flagged: unknown = isObject(verdict) ? verdict['flagged'] : verdict
+  if (typeof flagged !== 'boolean') {
+    const problem = `must return true, false or an object with flagged, not ${describe(verdict)}`
+    throw new StreamError('unknown', `${where}.check ${problem}`)
   }
-  return undefined
+  return flagged ? namesOf(verdict) : undefined
 }
 
 /** The categories of a verdict that apply. */
-function namesOf(verdict: unknown): readonly string[] {
+function namesOf(verdict: unknown): Refused {
   const categories = isObject(verdict) ? verdict['categories'] : undefined
   if (!isObject(categories)) return []
   return Object.keys(categories).filter((name) => categories[name] === true)
 }
 
-/** Asks a moderation adapter: about all texts in one call, and about each content that has images by itself. */
+/** What a moderation adapter is asked: all texts in one call, each piece that has images by itself, and the files that it cannot judge. */
+function adapterQuestions<Of extends Piece>(
+  pieces: readonly Of[],
+  adapter: ModerationAdapter,
+): readonly Question<Of>[] {
+  const seen = pieces.filter(({ content }) => imagesIn(content).length > 0)
+  const read = pieces.filter((piece) => piece.content.text !== '' && !seen.includes(piece))
+  return [
+    ...(read.length === 0 ? [] : [aboutTexts(read, adapter)]),
+    ...seen.map((piece) => aboutImages(piece, imagesIn(piece.content), adapter)),
+    ...pieces.flatMap((piece) =>
+      unreadIn(piece.content).map((file) => aboutFile(piece, file, adapter)),
+    ),
+  ]
+}
+
+function aboutTexts<Of extends Piece>(
+  pieces: readonly Of[],
+  adapter: ModerationAdapter,
+): Question<Of> {
+  const texts = pieces.map(({ content }) => content.text)
+  return {
+    pieces,
+    ask: (judged) => askAdapter(judged, adapter, texts),
+    // One of them may be the cause. A judge that is down is not asked again.
+    instead: ({ reason }) =>
+      pieces.length < 2 || transientReasons.some((known) => known === reason)
+        ? []
+        : pieces.map((piece) => aboutTexts([piece], adapter)),
+  }
+}
+
+/** The images of a piece, with its text. Otherwise each of them alone, and the text. */
+function aboutImages<Of extends Piece>(
+  piece: Of,
+  images: readonly ImagePart[],
+  adapter: ModerationAdapter,
+): Question<Of> {
+  const { text } = piece.content
+  const words: readonly TextPart[] = text === '' ? [] : [{ type: 'text', text }]
+  return {
+    pieces: [piece],
+    ask: (judged) => askAdapter(judged, adapter, [...words, ...images]),
+    instead: () => [
+      ...(images.length < 2 ? [] : images.map((image) => aboutImages(piece, [image], adapter))),
+      ...(text === '' ? [] : [aboutTexts([piece], adapter)]),
+    ],
+  }
+}
+
+function aboutFile<Of extends Piece>(
+  piece: Of,
+  { mimeType = 'a file' }: MediaFile,
+  { provider }: ModerationAdapter,
+): Question<Of> {
+  return {
+    pieces: [piece],
+    async ask() {
+      const message = `${provider} cannot judge ${mimeType}: leave it out, judge it by a function, or let it pass with failOpen`
+      throw new AdapterError('unsupported_feature', message, { provider })
+    },
+  }
+}
+
 async function askAdapter(
   judged: Judged,
   adapter: ModerationAdapter,
-  contents: readonly GuardedContent[],
-): Promise<Finding | undefined> {
-  const judgeable = contents.map((content) => ({
-    content,
-    input: content.parts.flatMap((part) => judgedPart(part, adapter)),
-  }))
+  input: ModerationRequest['input'],
+): Promise<readonly (Refused | undefined)[]> {
+  const { requestId, newId, spanId } = judged.call.options
+  const { signal } = judged
   const apiKey = await keyOf(judged, adapter)
-  const ask = async (input: ModerationRequest['input']): Promise<readonly ModerationResult[]> => {
-    const { requestId, newId, spanId } = judged.call.options
-    const { signal } = judged
-    const options = { requestId, newId, spanId, signal, apiKey, clock: judged.call.clock }
-    const request: ModerationRequest = { input, providerOptions: {}, metadata: {} }
-    const send = (one: ModerationRequest) => adapter.moderate(one, options)
-    return (await judgeRequest(adapter, request, send, requestId)).results
-  }
-  const seen = judgeable.filter(({ input }) => input.some(({ type }) => type === 'image'))
-  const read = judgeable.filter((one) => one.input.length > 0 && !seen.includes(one))
-  const texts = read.map(({ input }) => input.map(partText).join(''))
-  const verdicts = texts.length === 0 ? [] : await ask(texts)
-  const results = read.flatMap(({ content }, at) => {
-    const result = verdicts[at]
-    return result === undefined ? [] : [{ content, result }]
-  })
-  for (const { content, input } of seen) {
-    for (const result of await ask(input)) results.push({ content, result })
-  }
-  const refused = results.find(({ result }) => isRefused(judged, result))
-  return refused && { content: refused.content, categories: namesOf(refused.result) }
+  const options = { requestId, newId, spanId, signal, apiKey, clock: judged.call.clock }
+  const request: ModerationRequest = { input, providerOptions: {}, metadata: {} }
+  const send = (one: ModerationRequest) => adapter.moderate(one, options)
+  const { results } = await judgeRequest(adapter, request, send, requestId)
+  return results.map((result) => (isRefused(judged, result) ? namesOf(result) : undefined))
 }
 
-/** A part as a moderation adapter can judge it: as text, or as an image. An item of a provider is not shown to anybody. */
-function judgedPart(
-  part: Part,
-  { provider }: ModerationAdapter,
-): readonly (TextPart | ImagePart)[] {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
-    case 'image':
-      return [{ type: 'image', image: part.image }]
-    case 'file':
-      return [{ type: 'text', text: fileText(part.file, provider) }]
-    case 'provider_item':
-      return []
-    default:
-      return assertNever(part)
-  }
+/** The images of a content, also those that are files. */
+function imagesIn({ parts }: GuardedContent): readonly ImagePart[] {
+  return parts.flatMap((part): readonly ImagePart[] => {
+    if (part.type === 'image') return [{ type: 'image', image: part.image }]
+    return part.type === 'file' && isImage(part.file) ? [{ type: 'image', image: part.file }] : []
+  })
+}
+
+/** The files of a content that are neither text nor image. */
+function unreadIn({ parts }: GuardedContent): readonly MediaFile[] {
+  return parts.flatMap((part) => {
+    if (part.type !== 'file' || isImage(part.file)) return []
+    return fileText(part.file) === undefined ? [part.file] : []
+  })
+}
+
+function isImage({ mimeType = '' }: MediaFile): boolean {
+  return mimeType.startsWith('image/')
 }
 
 /** The text of a file, if it holds one. */
-function fileText(file: MediaFile, provider: string): string {
-  if (file.type === 'base64' && /^text\/|^application\/json$/.test(file.mimeType)) {
-    return new TextDecoder().decode(base64ToBytes(file.base64))
+function fileText(file: MediaFile): string | undefined {
+  if (file.type !== 'base64' || !/^text\/|^application\/json$/.test(file.mimeType)) {
+    return undefined
   }
-  const what = file.mimeType ?? 'a file'
-  const message = `${provider} cannot judge ${what}: leave it out, judge it by a function, or let it pass with failOpen`
-  throw new AdapterError('unsupported_feature', message, { provider })
+  try {
+    return new TextDecoder().decode(base64ToBytes(file.base64))
+  } catch {
+    return undefined
+  }
 }
 
 function isRefused({ rule, where }: Judged, result: ModerationResult): boolean {
   if (rule.flagged === undefined) return result.flagged
-  const refused: unknown = rule.flagged(result)
+  const refused = judgedByCaller(rule.flagged, result, where)
   if (typeof refused === 'boolean') return refused
   const problem = `must return true or false, not ${describe(refused)}`
-  throw refusal('invalid_options', `${where}.flagged`, problem)
+  throw new StreamError('unknown', `${where}.flagged ${problem}`)
+}
+
+function judgedByCaller(
+  flagged: NonNullable<GuardRule['flagged']>,
+  result: ModerationResult,
+  where: GuardContext['where'],
+): unknown {
+  try {
+    return flagged(result)
+  } catch (thrown) {
+    throw hookFailure(`${where}.flagged`, thrown)
+  }
 }
 
 /** The key of a moderation adapter. That of the call is for the provider of the guarded adapter, and for its address. */

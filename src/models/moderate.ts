@@ -18,7 +18,7 @@ import {
  * A text has one result, a list of texts one for each, in their order. The text and image parts of one message, or a message, are
  * judged together and have one. It uses the engine's `moderationAdapter` and `moderationModel`, never its chat adapter and model; most
  * providers have a default model. More texts or images than one call takes are judged in several calls, each of which is retried by
- * the engine's policy. A provider that gives no verdict fails the call with `malformed_response`: nothing is clean because nobody looked.
+ * the engine's policy. An empty text is clean, and is not sent. A provider that gives no verdict fails the call with `malformed_response`: nothing is clean because nobody looked.
  */
 export async function moderate(
   engine: Engine,

@@ -218,6 +218,11 @@ export function show(
 /** The messages that `instructions` became. They are not the caller's. */
 const instructionMessages = /* @__PURE__ */ new WeakSet<Message>()
 
+/** Whether a message is what `instructions` became. The caller does not count it. */
+export function isInstructions(message: Message): boolean {
+  return instructionMessages.has(message)
+}
+
 /** Problems of a request, with the places of messages as the caller counts them: instructions do not count. */
 export function asCallerCounts(
   { messages: [first] }: ModelRequest,

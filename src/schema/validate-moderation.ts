@@ -11,6 +11,7 @@ import {
   refuse,
   shapeOf,
   someText,
+  text,
   within,
   type Check,
 } from './checks.ts'
@@ -21,26 +22,18 @@ export function validateModerationRequest(value: unknown): readonly Issue[] {
   return moderationRequest(value)
 }
 
-const inputText: Check = must(
-  'a text that is not empty',
-  (value) => typeof value === 'string' && value !== '',
-)
-
 const inputPart: Check = (value) => {
   if (!isObject(value)) return refuse('a text or an image part, as its neighbours are', value)
-  const { type, text } = value
-  if (type !== 'text' && type !== 'image') {
-    return within('type', refuse('text or image: nothing else can be judged', type))
-  }
-  return type === 'text' && text === ''
-    ? within('text', refuse('a text that is not empty', text))
-    : part(value)
+  const { type } = value
+  return type === 'text' || type === 'image'
+    ? part(value)
+    : within('type', refuse('text or image: nothing else can be judged', type))
 }
 
 const input: Check = (value) => {
   const wording = 'a text, texts, text and image parts, or a message'
   if (!Array.isArray(value) || value.length === 0) return refuse(wording, value)
-  return listOf(typeof value[0] === 'string' ? inputText : inputPart)(value)
+  return listOf(typeof value[0] === 'string' ? text : inputPart)(value)
 }
 
 const moderationRequest = shapeOf<ModerationRequest>(
@@ -53,8 +46,8 @@ const moderationRequest = shapeOf<ModerationRequest>(
 )
 
 const score: Check = must(
-  'a finite number',
-  (value) => typeof value === 'number' && Number.isFinite(value),
+  'a number from 0 to 1',
+  (value) => typeof value === 'number' && value >= 0 && value <= 1,
 )
 
 /** The verdict about one input. */

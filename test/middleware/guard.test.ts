@@ -9,6 +9,7 @@ import {
   generate,
   imageFromUrl,
   imagePart,
+  messageText,
   moderate,
   modelRequest,
   onTelemetry,
@@ -23,6 +24,8 @@ import {
   type Message,
   type ModelEvent,
   type ModerationAdapter,
+  type Part,
+  type Source,
   type StreamEvent,
   type TelemetryEvent,
 } from '../../src/index.ts'
@@ -34,6 +37,8 @@ import {
   type OutputGuard,
 } from '../../src/middleware.ts'
 import { openaiModeration } from '../../src/openai.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
 import {
   collectEvents,
   fake,
@@ -164,9 +169,8 @@ describe('the input', () => {
       status: 'error',
       error: { reason: 'content_filter', metadata: { guard: 'input' } },
     })
-    // What was refused is in the refused session only.
     const again = await Session.reply(engine, refused.session, 'kind')
-    expect(again.session.status).toBe('error')
+    expect(again.session.status).toBe('completed')
     const { session: next } = await Session.reply(engine, session, 'kind again')
     expect(next.status).toBe('completed')
   })
@@ -175,13 +179,13 @@ describe('the input', () => {
     const judge = fakeModeration({ flag: (_text, images) => (images.length > 0 ? ['sexual'] : []) })
     const { adapter } = guarded({ input: judge })
     const picture = imagePart(imageFromUrl('https://example.com/a.png'))
-    const request = modelRequest([user('one'), user([textPart('two'), picture]), user('three')])
+    const request = modelRequest([toolResult('c1', 'one'), user([textPart('two'), picture])])
     expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
       reason: 'content_filter',
       metadata: { categories: ['sexual'] },
     })
     expect(judge.calls.map((call) => call.request.input)).toEqual([
-      ['one', 'three'],
+      ['one'],
       [
         { type: 'text', text: 'two' },
         { type: 'image', image: picture.image },
@@ -209,6 +213,125 @@ describe('the input', () => {
     expect(
       (await lenient.adapter.generate?.(modelRequest([file('application/pdf')])))?.outputText,
     ).toBe('Hello')
+  })
+
+  const pdf: Part = {
+    type: 'file',
+    file: { type: 'base64', mimeType: 'application/pdf', base64: btoa('%PDF-1.7') },
+  }
+  const picture = imagePart(imageFromUrl('https://example.com/a.png'))
+  const uploaded = { type: 'id', id: 'file-1', provider: 'openai' } as const
+
+  test.each<[string, readonly Part[]]>([
+    ['a PDF', [textPart('a rude word'), pdf]],
+    ['a file that was uploaded', [{ type: 'file', file: uploaded }, textPart('a rude word')]],
+    [
+      'a recording',
+      [
+        textPart('a rude word'),
+        { type: 'file', file: { type: 'base64', mimeType: 'audio/wav', base64: btoa('RIFF') } },
+      ],
+    ],
+    ['an image that was uploaded', [textPart('a rude word'), imagePart(uploaded)]],
+    [
+      'an image that was uploaded and one that was not',
+      [imagePart(uploaded), textPart('a rude word'), picture],
+    ],
+  ])('beside %s is judged, if only that may pass', async (_name, parts) => {
+    const sent: string[] = []
+    const fetch = async (_url: string, { body }: RequestInit): Promise<Response> => {
+      const words = typeof body === 'string' ? body : ''
+      sent.push(words)
+      const flagged = words.includes('rude')
+      return json({ results: [{ flagged, categories: {}, category_scores: {} }] })
+    }
+    const { engine, inner } = guarded({
+      input: {
+        check: openaiModeration({ fetch, apiKey: 'key' }),
+        failOpen: ({ reason }) => reason === 'unsupported_feature',
+      },
+    })
+    expect(await failure(generate(engine, [user(parts)]))).toMatchObject({
+      reason: 'content_filter',
+    })
+    expect([inner.calls.length, sent.length]).toEqual([0, 1])
+    const kind = parts.map((part) => (part.type === 'text' ? textPart('a kind word') : part))
+    expect((await generate(engine, [user(kind)])).outputText).toBe('Hello')
+  })
+
+  test('is judged message by message, also if the check of one of them fails', async () => {
+    const check = ({ text }: GuardedContent): boolean => {
+      if (text === 'odd') throw new Error('out of order')
+      return text.includes('rude')
+    }
+    const { adapter, inner } = guarded({ input: { check, failOpen: true } })
+    const request = modelRequest([toolResult('c1', 'odd'), user('rude')])
+    expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
+      reason: 'content_filter',
+    })
+    expect(inner.calls).toEqual([])
+  })
+
+  test('of which an image cannot be judged is judged by its text and its other images', async () => {
+    const judge: ModerationAdapter = {
+      ...fakeModeration(),
+      maxImages: 2,
+      async moderate({ input, metadata }) {
+        const sent = JSON.stringify(input)
+        if (sent.includes('big')) throw new AdapterError('invalid_request', 'too large')
+        const result = moderationResult(...(sent.includes('bad') ? ['sexual'] : []))
+        return {
+          requestId: 'r',
+          provider: 'fake',
+          flagged: result.flagged,
+          results: [result],
+          usage: {},
+          warnings: [],
+          metadata,
+        }
+      },
+    }
+    const { engine, inner } = guarded({ input: { check: judge, failOpen: true } })
+    const image = (name: string) => imagePart(imageFromUrl(`https://example.com/${name}.png`))
+    for (const parts of [
+      [image('big'), image('bad')],
+      [textPart('bad'), image('big')],
+    ]) {
+      expect(await failure(generate(engine, [user(parts)]))).toMatchObject({
+        reason: 'content_filter',
+      })
+    }
+    expect(inner.calls).toEqual([])
+    expect((await generate(engine, [user([image('big')])])).outputText).toBe('Hello')
+  })
+
+  test('of a text file is what a function reads', async () => {
+    const file = (mimeType: string): Part => ({
+      type: 'file',
+      file: { type: 'base64', mimeType, base64: btoa('a rude file') },
+    })
+    const { engine } = guarded({ input: ({ text }) => text.includes('rude') })
+    for (const mimeType of ['text/plain', 'text/csv', 'application/json']) {
+      expect(await failure(generate(engine, [user([file(mimeType)])]))).toMatchObject({
+        reason: 'content_filter',
+      })
+    }
+    expect((await generate(engine, [user([file('application/pdf')])])).outputText).toBe('Hello')
+  })
+
+  test('has the names of messages and files judged, which are sent, too', async () => {
+    const judge = fakeModeration({ flag: rude })
+    const { adapter, inner } = guarded({
+      input: { check: judge, failOpen: ({ reason }) => reason === 'unsupported_feature' },
+    })
+    const named = (name: string): Message =>
+      user([{ type: 'file', file: { type: 'url', url: 'https://example.com/a.pdf', name } }])
+    for (const message of [named('rude.pdf'), { ...user('hi'), name: 'rude' }]) {
+      const answer = Promise.resolve(adapter.generate?.(modelRequest([message])))
+      expect(await failure(answer)).toMatchObject({ reason: 'content_filter' })
+    }
+    expect(judge.calls.map(({ request }) => request.input)).toEqual([['rude.pdf'], ['hi\nrude']])
+    expect(inner.calls).toEqual([])
   })
 
   test('is refused by the thresholds of the caller', async () => {
@@ -250,6 +373,140 @@ describe('the input', () => {
   })
 })
 
+describe('a refused message', () => {
+  const look = (ran: string[]) =>
+    tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: {},
+      handler: () => {
+        ran.push('look')
+        return 'a rude result'
+      },
+    })
+  const asked = ({ calls }: ReturnType<typeof fake>) =>
+    calls.map(({ request }) => request.messages.map((message) => messageText(message)))
+  const hidden = 'This message was withheld by a content filter.'
+  const hiddenResult = 'This result was withheld by a content filter.'
+
+  test('fails its own run only, and is never sent, also after a restart', async () => {
+    const store = memoryStore()
+    const clock = virtualClock()
+    const statuses: unknown[] = []
+    const sent: unknown[] = []
+    for (const words of ['hi', 'a rude word', 'sorry, the weather?', 'thank you']) {
+      // A new process each time.
+      const { engine, inner } = guarded({ input: fakeModeration({ flag: rude }) })
+      const runs = createRuns({ engine, store, clock })
+      await runs.send('ada', words)
+      statuses.push((await runs.wait('ada')).session.status)
+      sent.push(...asked(inner))
+      await runs.close()
+    }
+    expect(statuses).toEqual(['completed', 'error', 'completed', 'completed'])
+    expect(sent).toEqual([
+      ['hi'],
+      ['hi', 'Hello', hidden, 'sorry, the weather?'],
+      ['hi', 'Hello', hidden, 'sorry, the weather?', 'Hello', 'thank you'],
+    ])
+  })
+
+  test('of a tool fails the run until the user speaks, and its tool does not run again', async () => {
+    const ran: string[] = []
+    const call: Script = [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [call, hello, hello] })
+    const adapter = guard(inner, { input: judge })
+    const engine = createEngine({ adapter, tools: [look(ran)], instructions: 'Be kind.' })
+    const { session } = await Session.start(engine, 'look!')
+    expect(session).toMatchObject({
+      status: 'error',
+      error: { metadata: { guard: 'input', role: 'tool', message: 2, toolCallId: 'c1' } },
+    })
+    expect((await Session.resume(engine, session)).session.status).toBe('error')
+    const replied = await Session.reply(engine, session, 'and?')
+    expect(replied.session.status).toBe('completed')
+    const loaded = JSON.parse(JSON.stringify(replied.session)) as typeof session
+    expect((await Session.reply(engine, loaded, 'more')).session.status).toBe('completed')
+    expect(ran).toEqual(['look'])
+    expect(asked(inner).slice(1)).toEqual([
+      ['Be kind.', 'look!', '', hiddenResult, 'and?'],
+      ['Be kind.', 'look!', '', hiddenResult, 'and?', 'Hello', 'more'],
+    ])
+    inner.assertDone()
+  })
+
+  test('is withheld at once, if that is wanted, also after a restart', async () => {
+    const ran: string[] = []
+    const call: Script = [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [call, hello, hello] })
+    const make = () => {
+      const adapter = guard(inner, { input: { check: judge, onRefused: 'withhold' } })
+      return createEngine({ adapter, tools: [look(ran)] })
+    }
+    const { session } = await Session.start(make(), 'a rude word')
+    expect(session.status).toBe('completed')
+    const loaded = JSON.parse(JSON.stringify(session)) as typeof session
+    expect((await Session.reply(make(), loaded, 'more')).session.status).toBe('completed')
+    expect(asked(inner)).toEqual([
+      [hidden],
+      [hidden, '', hiddenResult],
+      [hidden, '', hiddenResult, 'Hello', 'more'],
+    ])
+    // Once in each process.
+    expect(judge.calls.map(({ request }) => request.input)).toEqual([
+      ['a rude word'],
+      ['a rude result'],
+      ['a rude word', 'a rude result', 'more'],
+    ])
+    expect(ran).toEqual(['look'])
+  })
+
+  test('that is withheld takes with it what cannot be judged', async () => {
+    const { adapter, inner } = guarded({ input: fakeModeration({ flag: rude }) })
+    const pdf: Part = {
+      type: 'file',
+      file: { type: 'base64', mimeType: 'application/pdf', base64: btoa('%PDF-1.7') },
+    }
+    const first: Message = { ...user([textPart('rude'), pdf]), name: 'Ada' }
+    await adapter.generate?.(modelRequest([first, user('sorry')]))
+    expect(inner.calls[0]?.request.messages).toEqual([
+      { role: 'user', content: hidden },
+      user('sorry'),
+    ])
+  })
+
+  test('is found among others, if its judge refuses to read them together', async () => {
+    const judge = fakeModeration()
+    const check: ModerationAdapter = {
+      ...judge,
+      moderate(request, options) {
+        const isRude = JSON.stringify(request.input).includes('rude')
+        if (isRude) throw new AdapterError('content_filter', 'I cannot read this')
+        return judge.moderate(request, options)
+      },
+    }
+    const { adapter, inner } = guarded({ input: check })
+    await adapter.generate?.(modelRequest([user('rude'), user('sorry')]))
+    expect(asked(inner)).toEqual([[hidden, 'sorry']])
+    expect(
+      await failure(
+        Promise.resolve(adapter.generate?.(modelRequest([user('sorry'), user('rude')]))),
+      ),
+    ).toMatchObject({ reason: 'content_filter', metadata: { message: 1 } })
+  })
+
+  test('is told to telemetry when it is withheld', async () => {
+    const events: TelemetryEvent[] = []
+    const stop = onTelemetry((event) => events.push(event))
+    const { adapter } = guarded({ input: fakeModeration({ flag: rude }) })
+    await adapter.generate?.(modelRequest([user('rude'), user('sorry')]))
+    stop()
+    expect(events).toMatchObject([{ name: 'guard', from: 'input', to: 'withheld' }])
+  })
+})
+
 describe('a check that fails', () => {
   const broken = new Error('out of order')
 
@@ -269,12 +526,39 @@ describe('a check that fails', () => {
     [
       'because its function says nothing',
       (() => undefined) as never,
-      { kind: 'validation', reason: 'invalid_options' },
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: expect.stringContaining('input.check must return true, false') as string,
+      },
     ],
     [
       'because the thresholds say nothing',
       { check: fakeModeration(), flagged: (() => 1) as never },
-      { kind: 'validation', reason: 'invalid_options' },
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: 'input.flagged must return true or false, not 1',
+      },
+    ],
+    [
+      'because the thresholds throw',
+      {
+        check: fakeModeration(),
+        flagged: () => {
+          throw broken
+        },
+      },
+      { kind: 'stream', reason: 'unknown', message: 'input.flagged threw: out of order' },
+    ],
+    [
+      'because it uses the library in a wrong way',
+      () => moderate(createEngine({ moderationAdapter: fakeModeration() }), []),
+      {
+        kind: 'stream',
+        reason: 'unknown',
+        message: expect.stringContaining('input.check threw: ') as string,
+      },
     ],
     [
       'because its provider gives no verdict',
@@ -301,6 +585,31 @@ describe('a check that fails', () => {
     expect(await failure(Promise.resolve(adapter.generate?.(request)))).toMatchObject({
       reason: 'content_filter',
     })
+  })
+
+  test('passes only if failOpen says true, and not what will be true or false', async () => {
+    const check = (): never => {
+      throw broken
+    }
+    const failOpen = (async () => false) as never
+    const { engine, inner } = guarded({ input: { check, failOpen } })
+    expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'unknown' })
+    expect(inner.calls).toEqual([])
+  })
+
+  test('because its own provider refuses to read it has refused it', async () => {
+    const refuse = (): never => {
+      throw new AdapterError('content_filter', 'I cannot read this')
+    }
+    const rule = { check: refuse, failOpen: true }
+    for (const where of ['input', 'output'] as const) {
+      const { engine } = guarded({ [where]: rule })
+      expect(await failure(generate(engine, 'hi'))).toMatchObject({
+        reason: 'content_filter',
+        message: `the guard has refused the ${where}`,
+        metadata: { guard: where, categories: [] },
+      })
+    }
   })
 
   test('is retried by the engine like any other failure', async () => {
@@ -339,7 +648,8 @@ describe('a check that fails', () => {
     const { engine, clock } = guarded({ input: () => new Promise(() => undefined) })
     expect(await failure(generate(engine, 'hi', { requestTimeoutMs: 100 }))).toMatchObject({
       reason: 'timeout',
-      message: expect.stringContaining('requestTimeoutMs') as string,
+      message: 'the check of the input took longer than 100 ms (requestTimeoutMs)',
+      metadata: { guard: 'input' },
     })
     expect([clock.now(), clock.pending]).toEqual([100, 0])
   })
@@ -462,6 +772,35 @@ describe('the output', () => {
     }
   })
 
+  test('that comes together with its end is shown at once, but not its end', async () => {
+    const clock = virtualClock()
+    const check = async ({ text }: GuardedContent): Promise<boolean> => {
+      await clock.sleep(500)
+      return text.includes('rude')
+    }
+    for (const [words, end] of [
+      ['kind', 'message_completed'],
+      ['rude', 'error'],
+    ] as const) {
+      const script: Script = [
+        ['text', words],
+        ['finish', 'stop'],
+      ]
+      const adapter = guard(fake({ script }), { output: check })
+      const start = clock.now()
+      const seen: unknown[] = []
+      for await (const { type } of streamGenerate(createEngine({ adapter, clock }), 'hi')) {
+        seen.push([type, clock.now() - start])
+      }
+      expect(seen).toEqual([
+        ['message_started', 0],
+        ['text_delta', 0],
+        ['text_completed', 0],
+        [end, 500],
+      ])
+    }
+  })
+
   test('is complete only when all of it was judged', async () => {
     const { engine } = judged({ every: Infinity }, pieces('kind ', 'and ', 'rude'))
     const { text, types, last } = await shown(streamGenerate(engine, 'hi'))
@@ -485,10 +824,38 @@ describe('the output', () => {
     await generate(long.engine, 'hi')
     expect(long.judge.calls.map(({ request }) => request.input)).toEqual([
       ['a'.repeat(600)],
-      ['a'.repeat(500) + 'b'.repeat(600)],
+      ['a'.repeat(500) + 'b'.repeat(500), 'b'.repeat(600)],
       ['b'.repeat(500) + 'c'],
     ])
   })
+
+  test.each([1, 400, 1000, Infinity])(
+    'that comes in a burst is judged in bounded passages that overlap (every: %d)',
+    async (every) => {
+      const size = Math.max(every, 400)
+      for (const length of [1, 399, 400, 401, 800, 801, 1200, 1201, 10_000]) {
+        const text = Array.from({ length }, (_, at) => String.fromCharCode(0x4e00 + at)).join('')
+        for (const hold of [true, false]) {
+          const { judge, engine } = judged({ every, hold }, [
+            ['text', text],
+            ['finish', 'stop'],
+          ])
+          await generate(engine, 'hi')
+          const [call, ...more] = judge.calls
+          expect(more).toEqual([])
+          const passages = (call?.request.input ?? []).map(String)
+          expect(Math.max(...passages.map((one) => one.length))).toBeLessThanOrEqual(2 * size)
+          // Whatever is no longer than a passage is seen whole.
+          const longest = Math.min(size, length)
+          for (let at = 0; at + longest <= length; at += 37) {
+            const some = text.slice(at, at + longest)
+            expect(passages.some((one) => one.includes(some))).toBe(true)
+          }
+          expect(passages.at(-1)?.at(-1)).toBe(text.at(-1))
+        }
+      }
+    },
+  )
 
   test('that is refused is never complete, wherever it is cut, and never shown whole if it is held', async () => {
     const word = 'rude'
@@ -577,6 +944,40 @@ describe('the output', () => {
         })
         const { engine } = guarded({ output: { check, hold } }, { script })
         expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'content_filter' })
+      }
+    }
+  })
+
+  test('has the titles and the passages of its sources judged, each once', async () => {
+    const url = 'https://example.com'
+    const kind = { type: 'url', url, title: 'A page', text: 'kind words' } as const
+    const cited = (source: Source): readonly Script[] => [
+      [
+        ['text', 'fine', { more: true }],
+        ['text_end', { sources: [kind, source] }],
+        ['finish', 'stop'],
+      ],
+      [
+        ['text', 'fine'],
+        ['finish', 'stop', { sources: [kind, source] }],
+      ],
+    ]
+    for (const hold of [true, false]) {
+      for (const source of [
+        { ...kind, text: 'a rude passage' },
+        { ...kind, title: 'a rude title' },
+      ]) {
+        for (const script of cited(source)) {
+          const { engine } = judged({ hold }, script)
+          expect(await failure(generate(engine, 'hi'))).toMatchObject({ reason: 'content_filter' })
+        }
+      }
+      for (const script of cited(kind)) {
+        const { engine, judge } = judged({ hold }, script)
+        await generate(engine, 'hi')
+        expect(judge.calls.flatMap<unknown>(({ request }) => request.input)).toEqual(
+          expect.arrayContaining(['fine', 'A page\nkind words\n']),
+        )
       }
     }
   })
@@ -684,6 +1085,68 @@ describe('the output', () => {
     ])
     const { events, error } = await shown(streamGenerate(bad.engine, 'hi'))
     expect([events, error]).toMatchObject([[], { reason: 'content_filter' }])
+  })
+
+  test.each<[string, Script]>([
+    ['was refused', pieces('kind words. ', 'rude words. ', 'more')],
+    [
+      'broke off before it was judged',
+      [
+        ['text', 'rude'],
+        ['delay', 10],
+        ['error', 'network_error'],
+      ],
+    ],
+    [
+      'has a call that was refused',
+      [
+        ['reasoning', 'Hm.', { opaque: 'sig' }],
+        ['tool_call', { id: 'c1', name: 'look', arguments: { at: 'rude' } }],
+        ['delay', 10],
+        ['finish', 'tool_calls'],
+      ],
+    ],
+  ])('that %s is not sent back', async (_name, script) => {
+    const judge = fakeModeration({ flag: rude })
+    const inner = fake({ scripts: [script, hello, hello] })
+    const look = tool({ name: 'look', description: 'Looks.', schema: {}, handler: () => 'seen' })
+    const make = () =>
+      createEngine({
+        adapter: guard(inner, { output: { check: judge, every: 10 } }),
+        clock: virtualClock(),
+        retry: false,
+        tools: [look],
+      })
+    const { session } = await Session.start(make(), 'hi')
+    expect(JSON.stringify(session.thread)).toContain('rude')
+    const engine = make()
+    const { session: next } = await Session.reply(engine, session, 'and?')
+    expect(next.status).toBe('completed')
+    const before = judge.calls.length
+    expect((await Session.reply(engine, next, 'more')).session.status).toBe('completed')
+    // The cut answer is judged once in a process.
+    expect(judge.calls.length - before).toBe(1)
+    const [, ...sent] = inner.calls
+    expect(sent).toHaveLength(2)
+    expect(JSON.stringify(sent.map(({ request }) => request.messages))).not.toContain('rude')
+    expect(sent[0]?.request.messages[1]).toMatchObject({
+      role: 'assistant',
+      content: 'This message was withheld by a content filter.',
+    })
+  })
+
+  test('that was cut off is sent back, if it may be shown', async () => {
+    const script: Script = [
+      ['text', 'kind'],
+      ['delay', 10],
+      ['error', 'network_error'],
+    ]
+    const inner = fake({ scripts: [script, hello] })
+    const adapter = guard(inner, { output: fakeModeration({ flag: rude }) })
+    const engine = createEngine({ adapter, clock: virtualClock(), retry: false })
+    const { session } = await Session.start(engine, 'hi')
+    await Session.reply(engine, session, 'and?')
+    expect(inner.calls[1]?.request.messages[1]).toMatchObject({ content: 'kind' })
   })
 
   test('is read on while a passage is judged, and is cut while nothing comes', async () => {
@@ -860,7 +1323,9 @@ describe('options', () => {
     [{ input: fake() }, 'input'],
     [{ input: { roles: ['user'] } }, 'input.check'],
     [{ input: { check: fakeModeration(), roles: ['users'] } }, 'input.roles[0]'],
+    [{ input: { check: fakeModeration(), roles: [] } }, 'input.roles'],
     [{ input: { check: fakeModeration(), hold: true } }, 'input'],
+    [{ input: { check: fakeModeration(), onRefused: 'drop' } }, 'input.onRefused'],
     [{ input: { check: () => false, flagged: () => true } }, 'input.flagged'],
     [{ input: { check: () => false, failOpen: 'yes' } }, 'input.failOpen'],
     [{ output: { check: () => false, every: 0 } }, 'output.every'],
@@ -876,6 +1341,12 @@ describe('options', () => {
       expect((error as ValidationError).issues[0]?.path).toBe(path)
     }
   })
+})
+
+test('a guard without a judge says what it needs', () => {
+  expect(() => guard(fake(), {})).toThrow(
+    'need input, output or both: without them nothing is judged',
+  )
 })
 
 describe('the kit, with checks that pass,', () => {

@@ -133,19 +133,56 @@ describe('more than one call takes', () => {
   })
 })
 
+describe('what is empty is clean, and is not sent:', () => {
+  const clean = { flagged: false, categories: {}, scores: {} }
+
+  test.each<[string, ModerationInput, readonly unknown[]]>([
+    ['a text', '', [clean]],
+    ['all texts', ['', ''], [clean, clean]],
+    ['a text part', [text('')], [clean]],
+    ['a message', { role: 'assistant', content: '' }, [clean]],
+  ])('%s', async (_name, input, results) => {
+    const { engine, adapter } = judge({ flag: () => ['hate'] })
+    expect(await moderate(engine, input, { requestId: 'r1', metadata: { a: 1 } })).toEqual({
+      requestId: 'r1',
+      provider: 'fake',
+      flagged: false,
+      results,
+      usage: {},
+      warnings: [],
+      metadata: { a: 1 },
+    })
+    expect(adapter.calls).toEqual([])
+  })
+
+  test('one of several, with the results of the others in their places', async () => {
+    const { engine, adapter } = judge({ flag: rude, maxTexts: 1 })
+    const { flagged, results } = await moderate(engine, ['', 'rude', '', 'kind', ''])
+    expect([flagged, results.map((result) => result.flagged)]).toEqual([
+      true,
+      [false, true, false, false, false],
+    ])
+    expect(results[0]).toEqual(clean)
+    expect(adapter.calls.map(({ request }) => request.input)).toEqual([['rude'], ['kind']])
+  })
+
+  test('a part beside others', async () => {
+    const { engine, adapter } = judge()
+    expect((await moderate(engine, [text(''), image(cat)])).results).toHaveLength(1)
+    expect(adapter.calls[0]?.request.input).toEqual([image(cat)])
+  })
+})
+
 describe('before anything is sent', () => {
   const file = { type: 'file', file: { type: 'url', url: 'https://example.com/a.pdf' } } as const
 
   test.each<[string, unknown, string]>([
     ['nothing', [], 'input'],
-    ['an empty text', '', 'input[0]'],
-    ['an empty text of several', ['a', ''], 'input[1]'],
-    ['an empty text part', [text('')], 'input[0].text'],
     ['texts and parts together', ['a', text('b')], 'input[1]'],
     ['parts and texts together', [text('b'), 'a'], 'input[1]'],
     ['a file', [text('b'), file], 'input[1].type'],
     ['a message with a file', user([text('b'), file]), 'input[1].type'],
-    ['a message without content', { role: 'assistant', content: '' } satisfies Message, 'input[0]'],
+    ['a message without parts', { role: 'assistant', content: [] } satisfies Message, 'input'],
     ['a number', 7, 'input'],
     ['null', null, 'input'],
   ])('%s is refused', async (_name, input, path) => {
@@ -207,6 +244,10 @@ describe('an adapter that gives no verdict is malformed_response', () => {
       'a score that is no number',
       { ...right, results: [{ ...right.results[0], scores: { hate: Number.NaN } }] },
     ],
+    ...[-0.1, 1.1, 90].map((hate): [string, unknown] => [
+      `a score of ${hate}`,
+      { ...right, results: [{ ...right.results[0], scores: { hate } }] },
+    ]),
   ])('%s', async (_name, answer) => {
     const adapter: ModerationAdapter = {
       provider: 'test',

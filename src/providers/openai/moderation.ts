@@ -70,7 +70,9 @@ const imageLimits: Omit<ImageLimits, 'provider'> = {
 function assertPossible({ input }: ModerationRequest, call: CallOrigin): void {
   const problems = isTexts(input) ? tooMany(input, maxTexts, 'texts') : partProblems(input, call)
   if (problems.length === 0) return
-  throw new AdapterError('invalid_request', problems.join('; '), call)
+  const isStored = !isTexts(input) && input.some((part) => isImageById(part))
+  const reason = isStored ? 'unsupported_feature' : 'invalid_request'
+  throw new AdapterError(reason, problems.join('; '), call)
 }
 
 function tooMany(items: readonly unknown[], most: number, what: string): readonly string[] {
@@ -85,13 +87,17 @@ function partProblems(
   const images = parts.filter(({ type }) => type === 'image')
   const problems = parts.flatMap((part, at) => {
     if (part.type !== 'image') return []
-    const { problem } =
-      part.image.type === 'id'
-        ? { problem: 'is named by an id, and moderation takes none: pass its bytes' }
-        : resolveImage(part.image, { provider, ...imageLimits }, false)
+    const { problem } = isImageById(part)
+      ? { problem: 'is named by an id, and moderation takes none: pass its bytes' }
+      : resolveImage(part.image, { provider, ...imageLimits }, false)
     return problem === undefined ? [] : [`input[${at}] ${problem}`]
   })
   return [...tooMany(images, maxImages, 'images'), ...problems]
+}
+
+/** Moderation takes no uploads. */
+function isImageById(part: TextPart | ImagePart): boolean {
+  return part.type === 'image' && part.image.type === 'id'
 }
 
 function renderRequest(request: ModerationRequest, provider: string, warn: Warn): JsonObject {
@@ -172,7 +178,7 @@ function isFlag(value: JsonValue): value is boolean {
 }
 
 function isScore(value: JsonValue): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+  return typeof value === 'number' && value >= 0 && value <= 1
 }
 
 /** The members of an object, which are all of one kind. One that is `null` does not apply to the model. */

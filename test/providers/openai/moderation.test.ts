@@ -89,11 +89,6 @@ describe('refused before anything is sent, and before a key is looked up', () =>
   test.each<[string, ModerationRequest['input'], string]>([
     ['too many texts', Array.from({ length: 1001 }, () => 'a'), 'input has 1001 texts'],
     ['two images', [image(remote), image(remote)], 'input has 2 images'],
-    [
-      'a stored image',
-      [text, image({ type: 'id', id: 'f', provider: 'openai' })],
-      'input[1] is named by an id',
-    ],
     ['an image of another type', [image({ ...png, mimeType: 'image/tiff' })], 'input[0]'],
     ['an image that is too large', [image(large)], 'input[0]'],
     ['an image that is no base64', [image({ ...png, base64: '%%%%' })], 'input[0]'],
@@ -109,6 +104,17 @@ describe('refused before anything is sent, and before a key is looked up', () =>
       kind: 'adapter',
       reason: 'invalid_request',
       message: expect.stringContaining(message) as string,
+    })
+    expect(calls).toEqual([])
+  })
+
+  test('a stored image, as what cannot be judged', async () => {
+    const { fetch, calls } = stubFetch(answered)
+    const input = [text, image({ type: 'id', id: 'f', provider: 'openai' })]
+    await expect(openaiModeration({ fetch }).moderate(asking({ input }))).rejects.toMatchObject({
+      kind: 'adapter',
+      reason: 'unsupported_feature',
+      message: expect.stringContaining('input[1] is named by an id') as string,
     })
     expect(calls).toEqual([])
   })
@@ -134,6 +140,8 @@ describe('what cannot be read is malformed_response, never clean', () => {
     ['a category of text', { results: [wireResult({ categories: { hate: 'no' } })] }],
     ['scores that are a list', { results: [wireResult({ category_scores: [1] })] }],
     ['a score of text', { results: [wireResult({ category_scores: { hate: '0.9' } })] }],
+    ['a score of 90', { results: [wireResult({ category_scores: { hate: 90 } })] }],
+    ['a score below 0', { results: [wireResult({ category_scores: { hate: -0.5 } })] }],
     ['a refusal with the status 200', { error: { message: 'down' } }],
   ])('%s', async (_name, body) => {
     const { fetch } = stubFetch(() => json(body))
