@@ -39,7 +39,7 @@ import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import type { ModelResponse } from '../types/response.ts'
+import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
@@ -475,9 +475,12 @@ function limitAfter(
   if (haltWhen === undefined) return limit
   const halting = callHook(loop, 'haltWhen', () => {
     const after = applyEvent(loop.state, step)
-    const { steps, innerAnswers = [] } = after
-    const answers = [...steps.map(({ response }) => response), ...innerAnswers]
-    return haltWhen(toStepResult(after), { usage: totalUsage(after), answers })
+    const { steps, innerAnswers = [], told = {} } = after
+    const own = steps.map(({ response }) => response)
+    // The answer that a run goes on with was counted before.
+    if (loop.continued && Object.keys(own[0]?.usage ?? {}).length === 0) own.shift()
+    const usage = addUsage(told, totalUsage(after))
+    return haltWhen(toStepResult(after), { usage, answers: [...own, ...innerAnswers] })
   })
   return halting.then((halts) => (halts ? 'halt_when' : limit))
 }

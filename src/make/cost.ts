@@ -106,11 +106,12 @@ export interface Cost {
 export function costOf(what: Priced, prices: PriceTable): Cost {
   let total = 0
   const unknown = new Map<string, AnswerUsage>()
-  for (const { provider, model, usage } of answersIn(what)) {
-    const own = cost(usage, priceOf(prices, { provider, model }))
+  for (const answer of answersIn(what)) {
+    const { provider, model, usage } = answer
+    const own = cost(usage, priceOf(prices, answer))
     total += own ?? 0
     if (own !== undefined) continue
-    const name = `${provider}/${model}`
+    const name = nameOf(answer)
     const sum = addUsage(unknown.get(name)?.usage ?? {}, usage)
     unknown.set(name, defined<AnswerUsage>({ provider, model, usage: sum }))
   }
@@ -170,9 +171,12 @@ export type BudgetOptions = (
  * A limit for the option `haltWhen`: the loop ends with `halt_when` once the run has used up its budget. It looks after each step that
  * another model call would follow, so the last call may go beyond the limit.
  *
- * It counts the whole run: the answers of all engines that it was handed to, of agents inside its calls, and of what was used
- * before a cut. One budget serves any number of runs, each of which is counted by itself. With `maxCost`, a model without a price
- * fails the run with a `ValidationError` that names it.
+ * It counts the whole run: the answers of all engines that it was handed to, of agents inside its calls, and what was used
+ * before a cut, and before a wait for an approval, a result or an answer. As with `maxTurns`, a new message of the user begins anew,
+ * and so does a run that a limit ended. One budget serves any number of runs, each of which is counted by itself.
+ *
+ * What cannot be counted fails the run: an answer without tokens, and with `maxCost` a model without a price. The error is a
+ * `StreamError`, as of any hook that throws; its `cause` is a `ValidationError` that names what is missing.
  */
 export function budget(
   options: BudgetOptions,
@@ -181,36 +185,50 @@ export function budget(
   const { maxTokens, maxCost = Infinity, prices, spent = 0 } = options
   return async (step, run) => {
     const before = typeof spent === 'function' ? await spent() : spent
-    const used = prices === undefined ? tokensOf(run) : costSoFar(step, run, prices)
+    const used = prices === undefined ? tokensSoFar(run) : costSoFar(step, run, prices)
     return before + used >= (maxTokens ?? maxCost)
   }
 }
 
-function tokensOf({ usage }: RunUsage): number {
-  const { inputTokens, outputTokens, totalTokens } = usage
-  const tokens = totalTokens ?? (inputTokens ?? 0) + (outputTokens ?? 0)
-  if (tokens > 0) return tokens
-  throw uncounted('usage', 'was not reported by the provider: a budget cannot count its tokens')
+/** A run that has not asked a model yet has used nothing. */
+function tokensSoFar({ usage, answers }: RunUsage): number {
+  const silent = answers.find(({ usage: own }) => tokensOf(own) === undefined)
+  if (silent !== undefined) throw uncounted(silent, 'maxTokens')
+  const rest = remainder(usage, answers)
+  const counted = rest === undefined ? answers : [...answers, { usage: rest }]
+  return counted.reduce((sum, { usage: own }) => sum + (tokensOf(own) ?? 0), 0)
 }
 
-/** What was used before a cut costs as much as the answer that followed. */
+/** All tokens of an answer, if it has reported any. */
+function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage): number | undefined {
+  if ((totalTokens ?? inputTokens ?? outputTokens) === undefined) return undefined
+  return Math.max(totalTokens ?? 0, (inputTokens ?? 0) + (outputTokens ?? 0))
+}
+
+/** What was used before a cut or a wait costs as much as the answer that followed. */
 function costSoFar({ response }: StepResult, run: RunUsage, prices: PriceTable): number {
   const { provider, model } = response
   const rest = remainder(run.usage, run.answers)
-  const counted = run.answers.filter(hasUsage)
-  const cut = rest === undefined ? [] : [{ provider, model, usage: rest }]
-  const { total, unknown } = costOf([...counted, ...cut], prices)
+  const before = rest === undefined ? [] : [{ provider, model, usage: rest }]
+  const { total, unknown } = costOf([...run.answers, ...before], prices)
   const [missing] = unknown
-  if (missing === undefined && counted.length + cut.length > 0) return total
-  const name = `${missing?.provider ?? provider}/${missing?.model ?? model}`
-  throw uncounted(
-    `prices[${JSON.stringify(name)}]`,
-    `is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens`,
+  if (missing === undefined) return total
+  if (priceOf(prices, missing) !== undefined) throw uncounted(missing, 'maxCost')
+  throw refusal(
+    'invalid_options',
+    `prices[${JSON.stringify(nameOf(missing))}]`,
+    'is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens',
   )
 }
 
-function uncounted(path: string, problem: string): ValidationError {
-  return refusal('invalid_options', path, problem)
+/** A budget cannot count an answer whose tokens it does not know. */
+function uncounted(answer: AnswerUsage, limit: string): ValidationError {
+  const problem = `was not reported by ${JSON.stringify(nameOf(answer))}, and is needed for ${limit}: what is not known is not free`
+  return refusal('invalid_options', 'usage', problem)
+}
+
+function nameOf({ provider, model }: AnswerUsage): string {
+  return `${provider}/${model}`
 }
 
 /** A price table. */

@@ -70,6 +70,8 @@ export interface Collector extends MessageDraft {
   usage: Usage
   /** What the run had used before it was cut, besides the answer under way. */
   spent: Usage
+  /** What results of earlier parts of this run have told. It is in no later result. */
+  told?: Usage | undefined
   warnings: readonly Warning[]
   end: MessageEnd | undefined
   error: ErrorData | undefined

@@ -122,9 +122,9 @@ function pendingInside({ inner }: Collector): InnerPending {
  */
 export function restore(session: Session): Collector {
   foldInnerRuns()
-  const { usage = {}, inner = {} } = session.run ?? {}
+  const { usage = {}, told, inner = {} } = session.run ?? {}
   const runs = Object.entries(inner).map(([callId, base]) => enterInner(callId, base))
-  return { ...restored(session), spent: usage, inner: runs }
+  return { ...restored(session), spent: usage, told, inner: runs }
 }
 
 /** The state of a run that goes on in further events: they do not ask again about the calls that wait for approval. */

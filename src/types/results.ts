@@ -56,9 +56,9 @@ interface ApprovalReason {
 
 /** What a run has used until now. */
 export interface RunUsage {
-  /** All of it: that of the answers, of answers that were cut, and of what came before a cut. */
+  /** All of it: that of the answers, of answers that were cut, and of what came before a cut or a wait, such as that for an approval. */
   readonly usage: Usage
-  /** The answers of the run and of the agents inside its calls. */
+  /** The answers since the run was entered, its own and those of the agents inside its calls. */
   readonly answers: readonly AnswerUsage[]
 }
 

@@ -96,6 +96,9 @@ const said = (text: string, usage = used): readonly ScriptEntry[] => [
   ['usage', usage],
 ]
 
+/** A session as another process reads it. */
+const saved = (session: Session): Session => Session.parse(Session.stringify(session))
+
 const look = tool({ name: 'look', description: 'Looks.', schema: {}, handler: () => 'seen' })
 
 const calls = (id: string, name = 'look', args = {}): readonly ScriptEntry[] => [
@@ -172,6 +175,89 @@ describe('a budget', () => {
     expect(byCost.steps).toHaveLength(1)
     const byTokens = await chat(engine, 'hi', { haltWhen: budget({ maxTokens: 2_200_000 }) })
     expect(byTokens.steps).toHaveLength(1)
+  })
+
+  const limits = [
+    ['maxTokens', { maxTokens: 2_200_000 }],
+    ['maxCost', { maxCost: 4, prices }],
+  ] as const
+  const guarded = { ...look, needsApproval: true }
+
+  test.each(limits)('%s counts on over an approval, as maxTurns does', async (_name, options) => {
+    const adapter = fake({ scripts: turns.map((at) => calls(`${at}`)) })
+    const haltWhen = budget(options)
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [guarded], haltWhen })
+    const first = await Session.start(engine, 'hi')
+    const second = await Session.resume(engine, saved(Session.approve(first.session, '0')))
+    expect(second.session.error).toBeUndefined()
+    expect(second.session.status).toBe('awaiting_approval')
+    const third = await Session.resume(engine, saved(Session.deny(second.session, '1')))
+    expect([third.session.status, third.result.haltedReason]).toEqual(['halted', 'halt_when'])
+    expect(third.result.usage).toEqual({})
+    // A run that a limit ended counts anew, and so does a message of the user.
+    const fourth = await Session.resume(engine, third.session)
+    expect(fourth.session.status).toBe('awaiting_approval')
+    expect(adapter.calls).toHaveLength(3)
+    expect(costOf([first, second, fourth], prices)).toEqual({ total: 6, unknown: [] })
+  })
+
+  test.each(limits)('%s lets a thread go on whose call is approved', async (_name, options) => {
+    const adapter = fake({ scripts: [calls('a'), calls('b'), said('done')] })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [guarded] })
+    const first = await chat(engine, 'hi')
+    const second = await chat(engine, first.thread, {
+      approvals: { a: true },
+      haltWhen: budget(options),
+    })
+    expect(second.haltedReason).toBe('approval')
+  })
+
+  test('counts what was used before a wait for an agent, too', async () => {
+    const inside = fake({ scripts: [calls('i'), said('inside')] })
+    const inner = createEngine({ adapter: inside, model: 'gpt-5', tools: [guarded] })
+    const ask = agentTool({ name: 'ask', description: 'Asks.', engine: inner })
+    const scripts = [calls('a', 'ask', { prompt: 'go' }), said('done')]
+    const haltWhen = budget({ maxTokens: 3_300_000 })
+    const adapter = fake({ scripts })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [ask], haltWhen })
+    const first = await Session.start(engine, 'hi')
+    const second = await Session.resume(engine, saved(Session.approve(first.session, 'a/i')))
+    expect(second.session.haltedReason).toBe('halt_when')
+    expect(costOf([first, second], prices)).toEqual({ total: 6, unknown: [] })
+  })
+
+  test('that failed once does not keep a session from going on', async () => {
+    const adapter = fake({ scripts: [calls('a'), said('done')] })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [look] })
+    const first = await Session.start(engine, 'hi', {
+      haltWhen: budget({ maxCost: 100, prices: {} }),
+    })
+    expect(first.session.error?.message).toMatch(/prices\["fake\/gpt-5"\] is needed for maxCost/)
+    const failing = budget({ maxCost: 100, prices, spent: () => Promise.reject(new Error('down')) })
+    const second = await Session.resume(engine, saved(first.session), { haltWhen: failing })
+    expect(second.session.error?.message).toBe('haltWhen threw: down')
+    const tight = budget({ maxCost: 2, prices })
+    const third = await Session.resume(engine, saved(second.session), { haltWhen: tight })
+    expect(third.result.haltedReason).toBe('halt_when')
+    const ample = budget({ maxCost: 100, prices })
+    const whole = await Session.resume(engine, saved(second.session), { haltWhen: ample })
+    expect(whole.session.status).toBe('completed')
+  })
+
+  test.each([
+    ['maxTokens', { maxTokens: 9e9 }],
+    ['maxCost', { maxCost: 9e9, prices }],
+  ] as const)('of %s does not count an answer without tokens as free', async (name, options) => {
+    const silent: readonly ScriptEntry[] = [
+      ['tool_call', { id: 'b', name: 'look', arguments: {} }],
+      ['usage', {}],
+    ]
+    const adapter = fake({ scripts: [calls('a'), silent, said('done')] })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [look] })
+    const run = chat(engine, 'hi', { haltWhen: budget(options) })
+    await expect(run).rejects.toThrow(
+      new RegExp(`usage was not reported by "fake/gpt-5", and is needed for ${name}`),
+    )
   })
 
   test('that lacks the price of a model fails the run, and names it', async () => {
