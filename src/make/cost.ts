@@ -184,10 +184,17 @@ export function budget(
   assertValid('invalid_options', budgetIssues(options))
   const { maxTokens, maxCost = Infinity, prices, spent = 0 } = options
   return async (step, run) => {
-    const before = typeof spent === 'function' ? await spent() : spent
+    const before = typeof spent === 'function' ? checkedAmount(await spent()) : spent
     const used = prices === undefined ? tokensSoFar(run) : costSoFar(step, run, prices)
     return before + used >= (maxTokens ?? maxCost)
   }
+}
+
+/** What `spent` returned. What is not a number would be below every limit. */
+function checkedAmount(value: unknown): number {
+  const [issue] = amount(value)
+  if (issue === undefined) return value as number // Just checked.
+  throw refusal('invalid_options', 'spent', `${issue.problem}: that is what the function returned`)
 }
 
 /** A run that has not asked a model yet has used nothing. */

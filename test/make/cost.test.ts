@@ -265,6 +265,15 @@ describe('a budget', () => {
     await expect(run).rejects.toThrow(/prices\["fake\/unheard-of"\] is needed for maxCost/)
   })
 
+  test.each([undefined, null, NaN, '5', -1, Infinity])(
+    'is not told by `spent` that %s was spent',
+    async (told) => {
+      const spent = () => told as number
+      const run = chat(endless(), 'hi', { haltWhen: budget({ maxTokens: 10, spent }) })
+      await expect(run).rejects.toThrow(/spent must be a number from 0 to .* returned/)
+    },
+  )
+
   test.each<[object, RegExp]>([
     [{}, /either maxTokens or maxCost/],
     [{ maxTokens: 1, maxCost: 1, prices }, /either maxTokens or maxCost/],
