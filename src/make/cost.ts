@@ -84,7 +84,7 @@ function isVersion(name: string, known: string): boolean {
 export type Priced =
   | AnswerUsage
   | Pick<StepResult, 'response'>
-  | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers'>
+  | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers' | 'finalResponse'>
   | { readonly result: Priced }
   | readonly Priced[]
 
@@ -93,7 +93,8 @@ export interface Cost {
   /** The sum of all that has a price. */
   readonly total: number
   /**
-   * What is not in the sum, by model: no price was given for it, or its tokens are not known. What a run used before it was cut has no model.
+   * What is not in the sum, by model: no price was given for it, or its tokens are not known, as of an answer that broke off. What a run
+   * used before it was cut has no model.
    * Without such answers the list is empty, and the sum is the whole cost.
    */
   readonly unknown: readonly AnswerUsage[]
@@ -125,14 +126,36 @@ function answersIn(what: Priced): readonly AnswerUsage[] {
   if ('response' in what) return [what.response]
   if (!('steps' in what)) return [what]
   const { steps, innerAnswers = [], usage } = what
-  const own = steps.map(({ response }) => response)
+  const own = [...steps.map(({ response }) => response), ...unfinished(what)]
   const [first, ...later] = own
   // A run that goes on with an answer does not count it again.
   const isTold =
-    first !== undefined && isEmpty(first.usage) && (later.some(hasUsage) || hasUsage(what))
+    steps.length > 0 &&
+    first !== undefined &&
+    isEmpty(first.usage) &&
+    (later.some(hasUsage) || hasUsage(what))
   const answers = [...(isTold ? later : own), ...innerAnswers]
   const rest = remainder(usage, answers)
   return rest === undefined ? answers : [...answers, { usage: rest }]
+}
+
+/**
+ * The answer of a step that did not end, because the answer broke off or something failed after it.
+ *
+ * A whole one without usage may be the first of a run that goes on with it: then it was counted before.
+ */
+function unfinished({
+  steps,
+  finalResponse,
+}: Pick<ChatOutcome, 'steps' | 'finalResponse'>): readonly AnswerUsage[] {
+  const last = steps.at(-1)?.response
+  if (finalResponse === undefined || finalResponse === last) return []
+  // Results that were saved have no object twice.
+  if (JSON.stringify(finalResponse) === JSON.stringify(last)) return []
+  const { content, toolCalls = [], metadata } = finalResponse.message
+  const isNew = last !== undefined || metadata?.['partial'] === true
+  const isBilled = isNew && content.length + toolCalls.length > 0
+  return isBilled || hasUsage(finalResponse) ? [finalResponse] : []
 }
 
 function isList(what: Priced): what is readonly Priced[] {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import {
   agentTool,
   budget,
@@ -8,11 +9,14 @@ import {
   createEngine,
   extendEngine,
   generate,
+  isAllmError,
   priceOf,
   Session,
   tool,
   type BudgetOptions,
+  type Cost,
   type PriceTable,
+  type RunUsage,
 } from '../../src/index.ts'
 import { fallback } from '../../src/middleware.ts'
 import { fake, type ScriptEntry } from '../../src/testing.ts'
@@ -124,6 +128,72 @@ test('a session costs what its results cost, each answer once, also over an appr
   const first = await Session.start(engine, 'hi')
   const second = await Session.resume(engine, Session.approve(first.session, 'a'))
   expect(costOf([first, second], prices)).toEqual({ total: 4, unknown: [] })
+})
+
+/** What a failed call costs, also once it was saved. */
+const failedCost = async (run: Promise<unknown>): Promise<Cost> => {
+  const error = await run.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!isAllmError(error) || error.partial === undefined) throw new Error('no partial result')
+  const found = costOf(error.partial, prices)
+  expect(costOf(JSON.parse(JSON.stringify(error.partial)), prices)).toEqual(found)
+  return found
+}
+
+test('an answer that broke off has a model and an unknown cost', async () => {
+  const broken: readonly ScriptEntry[] = [
+    ['text', 'half of'],
+    ['failure', 'provider_unavailable', {}],
+  ]
+  const engineOf = (scripts: readonly (readonly ScriptEntry[])[]) =>
+    createEngine({ adapter: fake({ scripts }), model: 'gpt-5', tools: [look], retry: false })
+  const unknown = [{ provider: 'fake', model: 'gpt-5', usage: {} }]
+  expect(await failedCost(chat(engineOf([calls('a'), broken]), 'hi'))).toEqual({
+    total: 2,
+    unknown,
+  })
+  expect(await failedCost(chat(engineOf([broken]), 'hi'))).toEqual({ total: 0, unknown })
+  expect(await failedCost(generate(engineOf([broken]), 'hi'))).toEqual({ total: 0, unknown })
+  const engine = engineOf([calls('a'), broken, said('done')])
+  const first = await Session.start(engine, 'hi')
+  const second = await Session.resume(engine, saved(first.session))
+  expect(second.session.status).toBe('completed')
+  expect(costOf([first, second], prices)).toEqual({ total: 4, unknown })
+})
+
+test('a call that failed before its answer began costs nothing', async () => {
+  const refused: readonly ScriptEntry[] = [['preflight_error', 'provider_unavailable', {}]]
+  const adapter = fake({ scripts: [calls('a'), refused] })
+  const engine = createEngine({ adapter, model: 'gpt-5', tools: [look], retry: false })
+  expect(await failedCost(chat(engine, 'hi'))).toEqual({ total: 2, unknown: [] })
+})
+
+test('a step that failed after its answer is priced by its model', async () => {
+  const engineOf = () =>
+    createEngine({
+      adapter: fake({ scripts: [calls('a'), calls('b'), said('no JSON')] }),
+      model: 'gpt-5',
+      tools: [look],
+    })
+  const responseFormat = z.object({ a: z.number() })
+  const wrong = chat(engineOf(), 'hi', { responseFormat })
+  expect(await failedCost(wrong)).toEqual({ total: 6, unknown: [] })
+  const haltWhen = (_step: unknown, run: RunUsage): boolean => {
+    if (run.answers.length === 2) throw new Error('no')
+    return false
+  }
+  expect(await failedCost(chat(engineOf(), 'hi', { haltWhen }))).toEqual({ total: 4, unknown: [] })
+  const first = await Session.start(engineOf(), 'hi', {
+    haltWhen: budget({ maxCost: 1, prices: {} }),
+  })
+  expect(costOf(first, prices)).toEqual({ total: 2, unknown: [] })
+  // It goes on with the answer that was told.
+  const failing = () => Promise.reject(new Error('down'))
+  const again = await Session.resume(engineOf(), first.session, { haltWhen: failing })
+  expect(again.session.status).toBe('error')
+  expect(costOf([first, again], prices)).toEqual({ total: 2, unknown: [] })
 })
 
 test('a fallback is priced by the model that answered', async () => {
