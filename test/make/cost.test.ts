@@ -121,6 +121,27 @@ test('a run costs what its steps cost, with the agents inside of it, each at its
   expect(costOf([result, result], prices).total).toBeCloseTo(8.4, 12)
 })
 
+test('an agent that reports nothing, and one that breaks off, has a model and an unknown cost', async () => {
+  const silent: readonly ScriptEntry[] = [
+    ['text', 'inside'],
+    ['usage', {}],
+  ]
+  const broken: readonly ScriptEntry[] = [
+    ['text', 'ins'],
+    ['failure', 'provider_unavailable', {}],
+  ]
+  for (const script of [silent, broken]) {
+    const inner = createEngine({ adapter: fake({ script }), model: 'gpt-5-mini', retry: false })
+    const ask = agentTool({ name: 'ask', description: 'Asks.', engine: inner })
+    const adapter = fake({ scripts: [calls('a', 'ask', { prompt: 'go' }), said('done')] })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [ask] })
+    expect(costOf(await chat(engine, 'hi'), prices)).toEqual({
+      total: 4,
+      unknown: [{ provider: 'fake', model: 'gpt-5-mini', usage: {} }],
+    })
+  }
+})
+
 test('a session costs what its results cost, each answer once, also over an approval', async () => {
   const adapter = fake({ scripts: [calls('a'), said('done')] })
   const tools = [{ ...look, needsApproval: true }]
