@@ -7,6 +7,7 @@ import {
   recordOf,
   refusal,
   shape,
+  within,
   type Check,
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -18,8 +19,8 @@ import type { ChatOutcome, RunUsage, StepResult } from '../types/results.ts'
 export interface Price {
   /** Of input tokens that have no price of their own. */
   readonly input: number
-  /** Of output tokens that have no price of their own. */
-  readonly output: number
+  /** Of output tokens that have no price of their own. A model that has no output tokens, such as one of embeddings, needs none. */
+  readonly output?: number
   /** Of input tokens that were read from a cache. Without it they cost as much as others. */
   readonly cachedInput?: number
   /** Of input tokens that were written to a cache. Without it they cost as much as others. */
@@ -38,14 +39,22 @@ export type PriceTable = Readonly<Record<string, Price>>
  * What a run cost: its usage at a price for each million tokens.
  *
  * Returns `undefined` without a price, and when the provider did not report input or output tokens: what is not known is not free.
+ * With a price that has no `output`, or 0, output tokens may be missing; others than 0 need one.
  */
 export function cost(usage: Usage, price: Price | undefined): number | undefined {
-  const { inputTokens, outputTokens } = usage
+  const { inputTokens, outputTokens = price?.output ? undefined : 0 } = usage
   if (price === undefined || inputTokens === undefined || outputTokens === undefined) {
     return undefined
   }
+  if (price.output === undefined && outputTokens > 0) return undefined
   const { cachedInputTokens = 0, cacheWriteInputTokens = 0, reasoningTokens = 0 } = usage
-  const { input, output, cachedInput = input, cacheWriteInput = input, reasoning = output } = price
+  const {
+    input,
+    output = 0,
+    cachedInput = input,
+    cacheWriteInput = input,
+    reasoning = output,
+  } = price
   const plainInput = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens)
   const plainOutput = Math.max(0, outputTokens - reasoningTokens)
   const sum =
@@ -102,9 +111,10 @@ export interface Cost {
 
 /**
  * What answers cost, each at the price of the model that gave it: of a call, of a run with its agents and handoffs, of a session (the list of its
- * results) or of a tenant (a list of those).
+ * results) or of a tenant (a list of those). A price table that is not legal throws a `ValidationError`.
  */
 export function costOf(what: Priced, prices: PriceTable): Cost {
+  checkTable(prices)
   let total = 0
   const unknown = new Map<string, AnswerUsage>()
   for (const answer of answersIn(what)) {
@@ -118,6 +128,15 @@ export function costOf(what: Priced, prices: PriceTable): Cost {
   }
   return { total, unknown: [...unknown.values()] }
 }
+
+/** Checks a table when it is first seen. */
+function checkTable(prices: PriceTable): void {
+  if (checkedTables.has(prices)) return
+  assertValid('invalid_options', within('prices', pricesCheck(prices)))
+  checkedTables.add(prices)
+}
+
+const checkedTables = /* @__PURE__ */ new WeakSet<PriceTable>()
 
 /** The answers, each once. */
 function answersIn(what: Priced): readonly AnswerUsage[] {
@@ -266,9 +285,10 @@ export const pricesCheck: Check = (value) => recordOf(shape(required, optional))
 
 const amount: Check = (value) => between(0, Number.MAX_VALUE)(value)
 
-const required = { input: amount, output: amount }
+const required = { input: amount }
 
 const optional = {
+  output: amount,
   cachedInput: amount,
   cacheWriteInput: amount,
   reasoning: amount,

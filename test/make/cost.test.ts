@@ -1,25 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  AdapterError,
   agentTool,
   budget,
   chat,
   cost,
   costOf,
   createEngine,
+  embed,
   extendEngine,
   generate,
   isAllmError,
   priceOf,
   Session,
   tool,
+  ValidationError,
   type BudgetOptions,
   type Cost,
   type PriceTable,
   type RunUsage,
 } from '../../src/index.ts'
 import { fallback } from '../../src/middleware.ts'
-import { fake, type ScriptEntry } from '../../src/testing.ts'
+import { fake, fakeEmbeddings, type ScriptEntry } from '../../src/testing.ts'
 
 test('tokens cost what their kind costs, and as much as others where it has no price', () => {
   const usage = {
@@ -39,6 +42,47 @@ test('what is not known is not free', () => {
   expect(cost({ inputTokens: 1, outputTokens: 1 }, undefined)).toBeUndefined()
   expect(cost({}, { input: 1, output: 1 })).toBeUndefined()
   expect(cost({ inputTokens: 5 }, { input: 1, output: 1 })).toBeUndefined()
+})
+
+test('a model without output tokens needs no price for them', () => {
+  expect(cost({ inputTokens: 1_000_000 }, { input: 0.02 })).toBe(0.02)
+  expect(cost({ inputTokens: 1_000_000 }, { input: 0.02, output: 0 })).toBe(0.02)
+  expect(cost({ inputTokens: 1_000_000, outputTokens: 0 }, { input: 0.02 })).toBe(0.02)
+  expect(cost({ outputTokens: 5 }, { input: 0 })).toBeUndefined()
+  // What a chat model said has no price here.
+  expect(cost({ inputTokens: 5, outputTokens: 5 }, { input: 1 })).toBeUndefined()
+  expect(cost({ inputTokens: 5, outputTokens: 5 }, { input: 1, output: 0 })).toBe(0.000005)
+})
+
+test('embeddings cost what they used, also those that came before a failure', async () => {
+  const tables: PriceTable = { 'fake/small': { input: 2 } }
+  const usage = { inputTokens: 500_000 }
+  const embeddingAdapter = fakeEmbeddings({
+    limits: { maxTexts: 1 },
+    script: [
+      ['ok', [[1]], { usage }],
+      ['ok', [[2]], { usage }],
+      ['ok', [[1]], { usage }],
+      ['error', new AdapterError('invalid_request', 'No.')],
+    ],
+  })
+  const engine = createEngine({ embeddingAdapter, embeddingModel: 'small' })
+  const whole = await embed(engine, ['a', 'b'], { maxConcurrency: 1 })
+  expect(costOf(whole, tables)).toEqual({ total: 2, unknown: [] })
+  const failed = embed(engine, ['a', 'b'], { maxConcurrency: 1 })
+  expect(await failedCost(failed, tables)).toEqual({ total: 1, unknown: [] })
+})
+
+test.each<[unknown, RegExp]>([
+  [{ 'gpt-5': { output: 1 } }, /prices\["gpt-5"\]\.input/],
+  [{ 'gpt-5': { input: -1, output: 1 } }, /prices\["gpt-5"\]\.input must be a number from 0/],
+  [{ 'gpt-5': { input: 1, output: '1' } }, /prices\["gpt-5"\]\.output must be a number/],
+  [{ 'gpt-5': { input: 1, ouput: 1 } }, /prices\["gpt-5"\].*ouput/],
+  [null, /prices must be an object, not null/],
+])('a price table %j is refused', (table, problem) => {
+  const refused = () => costOf([], table as PriceTable)
+  expect(refused).toThrow(ValidationError)
+  expect(refused).toThrow(problem)
 })
 
 const prices: PriceTable = {
@@ -152,14 +196,14 @@ test('a session costs what its results cost, each answer once, also over an appr
 })
 
 /** What a failed call costs, also once it was saved. */
-const failedCost = async (run: Promise<unknown>): Promise<Cost> => {
+const failedCost = async (run: Promise<unknown>, table = prices): Promise<Cost> => {
   const error = await run.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
   if (!isAllmError(error) || error.partial === undefined) throw new Error('no partial result')
-  const found = costOf(error.partial, prices)
-  expect(costOf(JSON.parse(JSON.stringify(error.partial)), prices)).toEqual(found)
+  const found = costOf(error.partial, table)
+  expect(costOf(JSON.parse(JSON.stringify(error.partial)), table)).toEqual(found)
   return found
 }
 
@@ -371,7 +415,7 @@ describe('a budget', () => {
     [{ maxCost: 1 }, /prices must be given/],
     [{ maxTokens: -1 }, /maxTokens must be a number from 0/],
     [{ maxTokens: 1, spend: 2 }, /spent/],
-    [{ maxCost: 1, prices: { a: { input: 1 } } }, /prices\.a/],
+    [{ maxCost: 1, prices: { a: { output: 1 } } }, /prices\.a/],
   ])('%j is refused', (options, problem) => {
     expect(() => budget(options as BudgetOptions)).toThrow(problem)
   })
