@@ -137,7 +137,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
       const reason = halted instanceof Promise ? await halted : halted
       const repair =
-        reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, answer)) : undefined
+        reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, step)) : undefined
       const closed = closedStep(loop, step, reason, repair)
       const onStep = optionOf(loop.context, 'onStep')
       // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
@@ -510,9 +510,10 @@ function resultAfter({ state }: LoopState, step: StepCompleted): StepResult {
 
 /**
  * Validates the answer that ends the loop, if there is a schema for it. A wrong answer throws, unless the model may be told
- * what is wrong: then returns the message that does so.
+ * what is wrong, which `haltWhen` is asked about: then returns the message that does so.
  */
-async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Message | undefined> {
+async function checkedAnswer(loop: LoopState, step: StepCompleted): Promise<Message | undefined> {
+  const { response: answer } = step
   const schema = outputSchema(loop.format)
   const finalizing = isFinalizing(loop)
   if (schema === undefined || (loop.finalize && !finalizing)) return undefined
@@ -524,7 +525,9 @@ async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Me
   }
   const repairs = optionOf(loop.context, 'repair') ?? 0
   const spent = repairsIn(loop.state.thread.messages)
-  if (!checked.repairable || spent >= repairs) throw checked.error
+  if (!checked.repairable || spent >= repairs || (await limitAfter(loop, step)) === 'halt_when') {
+    throw checked.error
+  }
   return repairMessage(checked.error, finalizing ? finalizeMessage.metadata : undefined)
 }
 

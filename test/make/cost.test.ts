@@ -395,6 +395,28 @@ describe('a budget', () => {
     )
   })
 
+  test('that is used up lets no wrong answer be repaired', async () => {
+    const adapter = fake({ scripts: [said('wrong'), said('{"a":1}')] })
+    const engine = createEngine({ adapter, model: 'gpt-5' })
+    const responseFormat = z.object({ a: z.number() })
+    const options = { responseFormat, repair: 1, haltWhen: budget({ maxTokens: 1_000_000 }) }
+    expect(await failedCost(chat(engine, 'hi', options))).toEqual({ total: 2, unknown: [] })
+    expect(adapter.calls).toHaveLength(1)
+    const first = await Session.start(engine, 'hi', { ...options, haltWhen: undefined })
+    expect(first.result.output).toEqual({ a: 1 })
+  })
+
+  test('that is used up ends the loop, and structuredFinalize still makes its call', async () => {
+    const adapter = fake({ scripts: [calls('a'), said('{"a":1}')] })
+    const engine = createEngine({ adapter, model: 'gpt-5', tools: [look] })
+    const result = await chat(engine, 'hi', {
+      responseFormat: z.object({ a: z.number() }),
+      structuredFinalize: true,
+      haltWhen: budget({ maxTokens: 1 }),
+    })
+    expect([result.output, result.steps.length]).toEqual([{ a: 1 }, 2])
+  })
+
   test('that lacks the price of a model fails the run, and names it', async () => {
     const run = chat(endless('unheard-of'), 'hi', { haltWhen: budget({ maxCost: 5, prices }) })
     await expect(run).rejects.toThrow(/prices\["fake\/unheard-of"\] is needed for maxCost/)
