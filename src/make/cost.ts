@@ -145,15 +145,9 @@ function answersIn(what: Priced): readonly AnswerUsage[] {
   if ('response' in what) return [what.response]
   if (!('steps' in what)) return [what]
   const { steps, innerAnswers = [], usage } = what
-  const own = [...steps.map(({ response }) => response), ...unfinished(what)]
-  const [first, ...later] = own
   // A run that goes on with an answer does not count it again.
-  const isTold =
-    steps.length > 0 &&
-    first !== undefined &&
-    isEmpty(first.usage) &&
-    (later.some(hasUsage) || hasUsage(what))
-  const answers = [...(isTold ? later : own), ...innerAnswers]
+  const own = steps.filter(({ continues, response }) => !continues || hasUsage(response))
+  const answers = [...own.map(({ response }) => response), ...unfinished(what), ...innerAnswers]
   const rest = remainder(usage, answers)
   return rest === undefined ? answers : [...answers, { usage: rest }]
 }

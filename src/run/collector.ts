@@ -365,6 +365,7 @@ function completeStep(state: Collector, event: StepCompleted): void {
     toolResults: newMessages.filter((message) => message.role === 'tool'),
     manualToolCalls,
     halt,
+    continues: event.continues,
   })
   state.steps = [...state.steps, step]
   state.haltedReason = event.haltedReason
@@ -529,7 +530,7 @@ function currentMessage(state: Collector): Message {
 export function toStepResult(state: Collector): StepResult {
   const last = state.steps.at(-1)
   if (last !== undefined && !state.active) {
-    const { newMessages: _added, ...step } = last
+    const { newMessages: _added, continues: _continues, ...step } = last
     return { ...step, thread: state.thread, done: isDone(last) && !asksAgain(last.newMessages) }
   }
   const added = partialMessages(state)

@@ -186,6 +186,19 @@ test('an agent that reports nothing, and one that breaks off, has a model and an
   }
 })
 
+test('a first answer without tokens is not free because later ones have some', async () => {
+  const silent: readonly ScriptEntry[] = [
+    ['tool_call', { id: 'a', name: 'look', arguments: {} }],
+    ['usage', {}],
+  ]
+  const adapter = fake({ scripts: [silent, said('done')] })
+  const engine = createEngine({ adapter, model: 'gpt-5', tools: [look] })
+  expect(costOf(await chat(engine, 'hi'), prices)).toEqual({
+    total: 2,
+    unknown: [{ provider: 'fake', model: 'gpt-5', usage: {} }],
+  })
+})
+
 test('a session costs what its results cost, each answer once, also over an approval', async () => {
   const adapter = fake({ scripts: [calls('a'), said('done')] })
   const tools = [{ ...look, needsApproval: true }]
@@ -333,7 +346,7 @@ describe('a budget', () => {
     const fourth = await Session.resume(engine, third.session)
     expect(fourth.session.status).toBe('awaiting_approval')
     expect(adapter.calls).toHaveLength(3)
-    expect(costOf([first, second, fourth], prices)).toEqual({ total: 6, unknown: [] })
+    expect(costOf([first, second, third, fourth], prices)).toEqual({ total: 6, unknown: [] })
   })
 
   test.each(limits)('%s lets a thread go on whose call is approved', async (_name, options) => {
