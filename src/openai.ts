@@ -17,5 +17,5 @@ export {
   type OpenAiOptions,
 } from './providers/openai/openai.ts'
 export type { OpenAiCompat } from './providers/openai/model-family.ts'
-export type { OpenAiPreset } from './providers/openai/presets.ts'
+export { presetNames, type OpenAiPreset } from './providers/openai/presets.ts'
 export type { OpenAiProviderOptions } from './types/provider-options.ts'

@@ -39,7 +39,7 @@ import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import type { ModelResponse } from '../types/response.ts'
+import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
 import type { CallDecision } from '../types/session.ts'
 import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
@@ -137,7 +137,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
       const reason = halted instanceof Promise ? await halted : halted
       const repair =
-        reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, answer)) : undefined
+        reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, step)) : undefined
       const closed = closedStep(loop, step, reason, repair)
       const onStep = optionOf(loop.context, 'onStep')
       // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
@@ -475,9 +475,12 @@ function limitAfter(
   if (haltWhen === undefined) return limit
   const halting = callHook(loop, 'haltWhen', () => {
     const after = applyEvent(loop.state, step)
-    const { steps, innerAnswers = [] } = after
-    const answers = [...steps.map(({ response }) => response), ...innerAnswers]
-    return haltWhen(toStepResult(after), { usage: totalUsage(after), answers })
+    const { steps, innerAnswers = [], told = {} } = after
+    const own = steps.map(({ response }) => response)
+    // The answer that a run goes on with was counted before.
+    if (loop.continued && Object.keys(own[0]?.usage ?? {}).length === 0) own.shift()
+    const usage = addUsage(told, totalUsage(after))
+    return haltWhen(toStepResult(after), { usage, answers: [...own, ...innerAnswers] })
   })
   return halting.then((halts) => (halts ? 'halt_when' : limit))
 }
@@ -507,9 +510,10 @@ function resultAfter({ state }: LoopState, step: StepCompleted): StepResult {
 
 /**
  * Validates the answer that ends the loop, if there is a schema for it. A wrong answer throws, unless the model may be told
- * what is wrong: then returns the message that does so.
+ * what is wrong, which `haltWhen` is asked about: then returns the message that does so.
  */
-async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Message | undefined> {
+async function checkedAnswer(loop: LoopState, step: StepCompleted): Promise<Message | undefined> {
+  const { response: answer } = step
   const schema = outputSchema(loop.format)
   const finalizing = isFinalizing(loop)
   if (schema === undefined || (loop.finalize && !finalizing)) return undefined
@@ -521,7 +525,9 @@ async function checkedAnswer(loop: LoopState, answer: ModelResponse): Promise<Me
   }
   const repairs = optionOf(loop.context, 'repair') ?? 0
   const spent = repairsIn(loop.state.thread.messages)
-  if (!checked.repairable || spent >= repairs) throw checked.error
+  if (!checked.repairable || spent >= repairs || (await limitAfter(loop, step)) === 'halt_when') {
+    throw checked.error
+  }
   return repairMessage(checked.error, finalizing ? finalizeMessage.metadata : undefined)
 }
 

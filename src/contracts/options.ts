@@ -194,7 +194,10 @@ interface SharedOptions {
   readonly promptCache?: PromptCache | undefined
   /** Model calls that a loop may make (8). An approval, a submitted result or an answer goes on with the count; a new message of the user begins anew. */
   readonly maxTurns?: number | undefined
-  /** Called after each step that does not end the loop, with what the run has used. The loop ends if it returns true. `budget` makes one. */
+  /**
+   * Called after each step that does not end the loop, with what the run has used. The loop ends if it returns true, or fails if a wrong
+   * answer was to be repaired; the call of `structuredFinalize` is still made. `budget` makes one.
+   */
   readonly haltWhen?: ((step: StepResult, run: RunUsage) => boolean | Promise<boolean>) | undefined
   /** Called with each step before it ends. The loop waits for it. If it throws, a session that is resumed goes on with this step and calls it again. */
   readonly onStep?: ((step: StepResult) => void | Promise<void>) | undefined

@@ -7,6 +7,7 @@ import {
   recordOf,
   refusal,
   shape,
+  within,
   type Check,
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
@@ -18,8 +19,8 @@ import type { ChatOutcome, RunUsage, StepResult } from '../types/results.ts'
 export interface Price {
   /** Of input tokens that have no price of their own. */
   readonly input: number
-  /** Of output tokens that have no price of their own. */
-  readonly output: number
+  /** Of output tokens that have no price of their own. A model that has no output tokens, such as one of embeddings, needs none. */
+  readonly output?: number
   /** Of input tokens that were read from a cache. Without it they cost as much as others. */
   readonly cachedInput?: number
   /** Of input tokens that were written to a cache. Without it they cost as much as others. */
@@ -38,14 +39,22 @@ export type PriceTable = Readonly<Record<string, Price>>
  * What a run cost: its usage at a price for each million tokens.
  *
  * Returns `undefined` without a price, and when the provider did not report input or output tokens: what is not known is not free.
+ * With a price that has no `output`, or 0, output tokens may be missing; others than 0 need one.
  */
 export function cost(usage: Usage, price: Price | undefined): number | undefined {
-  const { inputTokens, outputTokens } = usage
+  const { inputTokens, outputTokens = price?.output ? undefined : 0 } = usage
   if (price === undefined || inputTokens === undefined || outputTokens === undefined) {
     return undefined
   }
+  if (price.output === undefined && outputTokens > 0) return undefined
   const { cachedInputTokens = 0, cacheWriteInputTokens = 0, reasoningTokens = 0 } = usage
-  const { input, output, cachedInput = input, cacheWriteInput = input, reasoning = output } = price
+  const {
+    input,
+    output = 0,
+    cachedInput = input,
+    cacheWriteInput = input,
+    reasoning = output,
+  } = price
   const plainInput = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens)
   const plainOutput = Math.max(0, outputTokens - reasoningTokens)
   const sum =
@@ -84,7 +93,7 @@ function isVersion(name: string, known: string): boolean {
 export type Priced =
   | AnswerUsage
   | Pick<StepResult, 'response'>
-  | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers'>
+  | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers' | 'finalResponse'>
   | { readonly result: Priced }
   | readonly Priced[]
 
@@ -93,7 +102,8 @@ export interface Cost {
   /** The sum of all that has a price. */
   readonly total: number
   /**
-   * What is not in the sum, by model: no price was given for it, or its tokens are not known. What a run used before it was cut has no model.
+   * What is not in the sum, by model: no price was given for it, or its tokens are not known, as of an answer that broke off. What a run
+   * used before it was cut has no model.
    * Without such answers the list is empty, and the sum is the whole cost.
    */
   readonly unknown: readonly AnswerUsage[]
@@ -101,21 +111,32 @@ export interface Cost {
 
 /**
  * What answers cost, each at the price of the model that gave it: of a call, of a run with its agents and handoffs, of a session (the list of its
- * results) or of a tenant (a list of those).
+ * results) or of a tenant (a list of those). A price table that is not legal throws a `ValidationError`.
  */
 export function costOf(what: Priced, prices: PriceTable): Cost {
+  checkTable(prices)
   let total = 0
   const unknown = new Map<string, AnswerUsage>()
-  for (const { provider, model, usage } of answersIn(what)) {
-    const own = cost(usage, priceOf(prices, { provider, model }))
+  for (const answer of answersIn(what)) {
+    const { provider, model, usage } = answer
+    const own = cost(usage, priceOf(prices, answer))
     total += own ?? 0
     if (own !== undefined) continue
-    const name = `${provider}/${model}`
+    const name = nameOf(answer)
     const sum = addUsage(unknown.get(name)?.usage ?? {}, usage)
     unknown.set(name, defined<AnswerUsage>({ provider, model, usage: sum }))
   }
   return { total, unknown: [...unknown.values()] }
 }
+
+/** Checks a table when it is first seen. */
+function checkTable(prices: PriceTable): void {
+  if (checkedTables.has(prices)) return
+  assertValid('invalid_options', within('prices', pricesCheck(prices)))
+  checkedTables.add(prices)
+}
+
+const checkedTables = /* @__PURE__ */ new WeakSet<PriceTable>()
 
 /** The answers, each once. */
 function answersIn(what: Priced): readonly AnswerUsage[] {
@@ -124,14 +145,30 @@ function answersIn(what: Priced): readonly AnswerUsage[] {
   if ('response' in what) return [what.response]
   if (!('steps' in what)) return [what]
   const { steps, innerAnswers = [], usage } = what
-  const own = steps.map(({ response }) => response)
-  const [first, ...later] = own
   // A run that goes on with an answer does not count it again.
-  const isTold =
-    first !== undefined && isEmpty(first.usage) && (later.some(hasUsage) || hasUsage(what))
-  const answers = [...(isTold ? later : own), ...innerAnswers]
+  const own = steps.filter(({ continues, response }) => !continues || hasUsage(response))
+  const answers = [...own.map(({ response }) => response), ...unfinished(what), ...innerAnswers]
   const rest = remainder(usage, answers)
   return rest === undefined ? answers : [...answers, { usage: rest }]
+}
+
+/**
+ * The answer of a step that did not end, because the answer broke off or something failed after it.
+ *
+ * A whole one without usage may be the first of a run that goes on with it: then it was counted before.
+ */
+function unfinished({
+  steps,
+  finalResponse,
+}: Pick<ChatOutcome, 'steps' | 'finalResponse'>): readonly AnswerUsage[] {
+  const last = steps.at(-1)?.response
+  if (finalResponse === undefined || finalResponse === last) return []
+  // Results that were saved have no object twice.
+  if (JSON.stringify(finalResponse) === JSON.stringify(last)) return []
+  const { content, toolCalls = [], metadata } = finalResponse.message
+  const isNew = last !== undefined || metadata?.['partial'] === true
+  const isBilled = isNew && content.length + toolCalls.length > 0
+  return isBilled || hasUsage(finalResponse) ? [finalResponse] : []
 }
 
 function isList(what: Priced): what is readonly Priced[] {
@@ -170,9 +207,12 @@ export type BudgetOptions = (
  * A limit for the option `haltWhen`: the loop ends with `halt_when` once the run has used up its budget. It looks after each step that
  * another model call would follow, so the last call may go beyond the limit.
  *
- * It counts the whole run: the answers of all engines that it was handed to, of agents inside its calls, and of what was used
- * before a cut. One budget serves any number of runs, each of which is counted by itself. With `maxCost`, a model without a price
- * fails the run with a `ValidationError` that names it.
+ * It counts the whole run: the answers of all engines that it was handed to, of agents inside its calls, and what was used
+ * before a cut, and before a wait for an approval, a result or an answer. As with `maxTurns`, a new message of the user begins anew,
+ * and so does a run that a limit ended. One budget serves any number of runs, each of which is counted by itself.
+ *
+ * What cannot be counted fails the run: an answer without tokens, and with `maxCost` a model without a price. The error is a
+ * `StreamError`, as of any hook that throws; its `cause` is a `ValidationError` that names what is missing.
  */
 export function budget(
   options: BudgetOptions,
@@ -180,37 +220,58 @@ export function budget(
   assertValid('invalid_options', budgetIssues(options))
   const { maxTokens, maxCost = Infinity, prices, spent = 0 } = options
   return async (step, run) => {
-    const before = typeof spent === 'function' ? await spent() : spent
-    const used = prices === undefined ? tokensOf(run) : costSoFar(step, run, prices)
+    const before = typeof spent === 'function' ? checkedAmount(await spent()) : spent
+    const used = prices === undefined ? tokensSoFar(run) : costSoFar(step, run, prices)
     return before + used >= (maxTokens ?? maxCost)
   }
 }
 
-function tokensOf({ usage }: RunUsage): number {
-  const { inputTokens, outputTokens, totalTokens } = usage
-  const tokens = totalTokens ?? (inputTokens ?? 0) + (outputTokens ?? 0)
-  if (tokens > 0) return tokens
-  throw uncounted('usage', 'was not reported by the provider: a budget cannot count its tokens')
+/** What `spent` returned. What is not a number would be below every limit. */
+function checkedAmount(value: unknown): number {
+  const [issue] = amount(value)
+  if (issue === undefined) return value as number // Just checked.
+  throw refusal('invalid_options', 'spent', `${issue.problem}: that is what the function returned`)
 }
 
-/** What was used before a cut costs as much as the answer that followed. */
+/** A run that has not asked a model yet has used nothing. */
+function tokensSoFar({ usage, answers }: RunUsage): number {
+  const silent = answers.find(({ usage: own }) => tokensOf(own) === undefined)
+  if (silent !== undefined) throw uncounted(silent, 'maxTokens')
+  const rest = remainder(usage, answers)
+  const counted = rest === undefined ? answers : [...answers, { usage: rest }]
+  return counted.reduce((sum, { usage: own }) => sum + (tokensOf(own) ?? 0), 0)
+}
+
+/** All tokens of an answer, if it has reported any. */
+function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage): number | undefined {
+  if ((totalTokens ?? inputTokens ?? outputTokens) === undefined) return undefined
+  return Math.max(totalTokens ?? 0, (inputTokens ?? 0) + (outputTokens ?? 0))
+}
+
+/** What was used before a cut or a wait costs as much as the answer that followed. */
 function costSoFar({ response }: StepResult, run: RunUsage, prices: PriceTable): number {
   const { provider, model } = response
   const rest = remainder(run.usage, run.answers)
-  const counted = run.answers.filter(hasUsage)
-  const cut = rest === undefined ? [] : [{ provider, model, usage: rest }]
-  const { total, unknown } = costOf([...counted, ...cut], prices)
+  const before = rest === undefined ? [] : [{ provider, model, usage: rest }]
+  const { total, unknown } = costOf([...run.answers, ...before], prices)
   const [missing] = unknown
-  if (missing === undefined && counted.length + cut.length > 0) return total
-  const name = `${missing?.provider ?? provider}/${missing?.model ?? model}`
-  throw uncounted(
-    `prices[${JSON.stringify(name)}]`,
-    `is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens`,
+  if (missing === undefined) return total
+  if (priceOf(prices, missing) !== undefined) throw uncounted(missing, 'maxCost')
+  throw refusal(
+    'invalid_options',
+    `prices[${JSON.stringify(nameOf(missing))}]`,
+    'is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens',
   )
 }
 
-function uncounted(path: string, problem: string): ValidationError {
-  return refusal('invalid_options', path, problem)
+/** A budget cannot count an answer whose tokens it does not know. */
+function uncounted(answer: AnswerUsage, limit: string): ValidationError {
+  const problem = `was not reported by ${JSON.stringify(nameOf(answer))}, and is needed for ${limit}: what is not known is not free`
+  return refusal('invalid_options', 'usage', problem)
+}
+
+function nameOf({ provider, model }: AnswerUsage): string {
+  return `${provider}/${model}`
 }
 
 /** A price table. */
@@ -218,9 +279,10 @@ export const pricesCheck: Check = (value) => recordOf(shape(required, optional))
 
 const amount: Check = (value) => between(0, Number.MAX_VALUE)(value)
 
-const required = { input: amount, output: amount }
+const required = { input: amount }
 
 const optional = {
+  output: amount,
   cachedInput: amount,
   cacheWriteInput: amount,
   reasoning: amount,

@@ -65,7 +65,8 @@ export async function embed(
       const failure = await embedBatches(call, attempt, { progress, stop, maxConcurrency, onBatch })
       if (failure === undefined) return responseOf(call, progress)
       const { vectors, usage } = progress
-      failure.partial = { embeddings: vectors, usage }
+      const { provider, model } = responseOf(call, progress)
+      failure.partial = { embeddings: vectors, usage, provider, ...(model && { model }) }
       throw failure
     })
   } finally {

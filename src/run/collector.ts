@@ -70,6 +70,8 @@ export interface Collector extends MessageDraft {
   usage: Usage
   /** What the run had used before it was cut, besides the answer under way. */
   spent: Usage
+  /** What results of earlier parts of this run have told. It is in no later result. */
+  told?: Usage | undefined
   warnings: readonly Warning[]
   end: MessageEnd | undefined
   error: ErrorData | undefined
@@ -363,6 +365,7 @@ function completeStep(state: Collector, event: StepCompleted): void {
     toolResults: newMessages.filter((message) => message.role === 'tool'),
     manualToolCalls,
     halt,
+    continues: event.continues,
   })
   state.steps = [...state.steps, step]
   state.haltedReason = event.haltedReason
@@ -527,7 +530,7 @@ function currentMessage(state: Collector): Message {
 export function toStepResult(state: Collector): StepResult {
   const last = state.steps.at(-1)
   if (last !== undefined && !state.active) {
-    const { newMessages: _added, ...step } = last
+    const { newMessages: _added, continues: _continues, ...step } = last
     return { ...step, thread: state.thread, done: isDone(last) && !asksAgain(last.newMessages) }
   }
   const added = partialMessages(state)

@@ -46,7 +46,7 @@ function foldInner(state: Collector, progress: Progress): void {
   if (known === undefined || event === undefined) return
   const next = applyEvent(known.state, event)
   state.inner = state.inner.map((run) => (run === known ? { ...run, state: next } : run))
-  const told = [...answersSince(known.state, next), ...answerOf(event)]
+  const told = [...answersSince(known.state, next), ...answerOf(known.state, event)]
   if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
   // What a result tells is not in the inner session any more.
   if (event.type === 'chat_completed') state.spent = addUsage(state.spent, event.result.usage)
@@ -57,11 +57,17 @@ function answersSince(before: Collector, after: Collector): readonly AnswerUsage
   return (after.innerAnswers ?? []).slice(before.innerAnswers?.length ?? 0)
 }
 
-/** What the answer of a step used. A step that goes on with an answer does not count it again. */
-function answerOf(event: StreamEvent): readonly AnswerUsage[] {
-  if (event.type !== 'step_completed') return []
-  const { provider, model, usage } = event.response
-  return Object.keys(usage).length === 0 ? [] : [defined<AnswerUsage>({ provider, model, usage })]
+/**
+ * What the answer of a step used, or one that broke off. What was not reported is not known, except of a step that goes on with an
+ * answer: that was counted before.
+ */
+function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[] {
+  const brokeOff = event.type === 'error' && before.active && before.end === undefined
+  if (event.type !== 'step_completed' && !brokeOff) return []
+  const { provider, model, usage } = event.type === 'step_completed' ? event.response : before
+  const continues = event.type === 'step_completed' && event.continues === true
+  if (continues && Object.keys(usage).length === 0) return []
+  return [defined<AnswerUsage>({ provider, model, usage })]
 }
 
 /** The fold of an inner run before its first event. What its session has used and no result has told counts. */
@@ -122,9 +128,9 @@ function pendingInside({ inner }: Collector): InnerPending {
  */
 export function restore(session: Session): Collector {
   foldInnerRuns()
-  const { usage = {}, inner = {} } = session.run ?? {}
+  const { usage = {}, told, inner = {} } = session.run ?? {}
   const runs = Object.entries(inner).map(([callId, base]) => enterInner(callId, base))
-  return { ...restored(session), spent: usage, inner: runs }
+  return { ...restored(session), spent: usage, told, inner: runs }
 }
 
 /** The state of a run that goes on in further events: they do not ask again about the calls that wait for approval. */

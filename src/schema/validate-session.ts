@@ -191,6 +191,7 @@ function runAt(depth: number): Check {
       ),
       answer,
       usage: jsonObject,
+      told: jsonObject,
       silent: must('true', (value) => value === true),
       requested: listOf(pendingApproval),
       results: listOf(storedResult),

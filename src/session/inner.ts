@@ -155,11 +155,13 @@ export function untoldUsage(run: RunProgress | undefined): Usage {
   )
 }
 
-/** What is kept of a run when a result has told all that it used. */
+/** What is kept of a run when a result has told all that it used. A run that counts anew does not count what was told. */
 export function toldRun(run: RunProgress): RunProgress {
-  const { usage: _usage, answer, inner, ...rest } = run
+  const { usage: _usage, told = {}, answer, inner, ...rest } = run
+  const sum = run.turns === 0 ? {} : addUsage(told, untoldUsage(run))
   return defined<RunProgress>({
     ...rest,
+    told: someUsage(sum),
     answer: answer && { ...answer, usage: {} },
     inner:
       inner &&
@@ -167,6 +169,11 @@ export function toldRun(run: RunProgress): RunProgress {
         session.run === undefined ? session : { ...session, run: toldRun(session.run) },
       ),
   })
+}
+
+/** A usage that says something. */
+export function someUsage(usage: Usage): Usage | undefined {
+  return Object.keys(usage).length === 0 ? undefined : usage
 }
 
 /** Agents, each changed in the same way. */

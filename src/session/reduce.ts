@@ -24,6 +24,7 @@ import type { ChatResult, HaltedReason, PendingApproval, ToolHalt } from '../typ
 import type { AnswerFacts, CallDecision, RunProgress, Session } from '../types/session.ts'
 import {
   pickInner,
+  someUsage,
   toldRun,
   untoldUsage,
   waits,
@@ -109,17 +110,14 @@ export function afterResult(session: Session, left?: Usage): Session {
   if (run === undefined) return session
   const usage = someUsage(left ?? {})
   if (session.status === 'completed' && usage === undefined && run.inner === undefined) return rest
-  const inner = left === undefined ? toldRun(run).inner : run.inner
-  return { ...rest, run: defined<RunProgress>({ ...toldRun(run), usage, inner }) }
+  const after = toldRun(run)
+  const { inner, told } = left === undefined ? after : run
+  return { ...rest, run: defined<RunProgress>({ ...after, usage, inner, told }) }
 }
 
 /** Whether nothing is under way: the base of a run is always idle. */
 function rests({ status }: Session): boolean {
   return status !== 'idle'
-}
-
-function someUsage(usage: Usage): Usage | undefined {
-  return Object.keys(usage).length === 0 ? undefined : usage
 }
 
 /** Whether the answer did not match its schema. It stays in the thread until the model is asked again. */
@@ -224,11 +222,12 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
       inner,
     }),
   })
-  const resting: RunProgress = {
+  const resting = defined<RunProgress>({
     ...restingRun(run.mode),
     turns: run.turns,
     halts: outcome.halts,
-  }
+    told: run.told,
+  })
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
   if (rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
@@ -283,7 +282,8 @@ function progress(base: Session, state: Collector): RunProgress {
   const attempts = state.count === 0 ? base.run?.attempts : undefined
   const takeOvers = hasAdvanced(state) ? undefined : base.run?.takeOvers
   const inner = innerSessions(state)
-  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), inner }
+  const told = base.run?.told
+  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), told, inner }
   if (!state.active) {
     const at = { ...counts, phase: 'between', started, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
@@ -397,11 +397,12 @@ export function cleared(session: Session, kept?: InnerSessions): Session {
 export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, attempts, takeOvers, trace, usage, started, results, decisions, inner } = run
+  const { mode, turns, attempts, takeOvers, trace, usage, told } = run
+  const { started, results, decisions, inner } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
-  const counts = { mode, turns, attempts, takeOvers, trace, usage }
+  const counts = { mode, turns, attempts, takeOvers, trace, usage, told }
   const at = { ...counts, phase: 'between', started, halts, results, decisions, inner } as const
   return {
     ...session,

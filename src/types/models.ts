@@ -60,6 +60,9 @@ export interface PartialEmbeddings {
   readonly embeddings: readonly (Embedding | null)[]
   /** Of the calls that succeeded. */
   readonly usage: Usage
+  readonly provider: string
+  /** The model that answered, or was asked. */
+  readonly model?: string
   readonly outputText?: undefined
 }
 

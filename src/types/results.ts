@@ -44,6 +44,8 @@ export interface StepResult<Call extends ToolCall = ToolCall> extends StepFacts<
 export interface ChatStep<Call extends ToolCall = ToolCall> extends StepFacts<Call> {
   /** The messages that the step added to the thread: the answer, then its tool messages in the order of the calls. */
   readonly newMessages: readonly Message[]
+  /** The run went on with an answer that was there before it, as after an approval. An earlier result may have told its usage. */
+  readonly continues?: true
 }
 
 /** A call that is not run until it is approved. Its arguments match the schema of its tool. */
@@ -56,9 +58,9 @@ interface ApprovalReason {
 
 /** What a run has used until now. */
 export interface RunUsage {
-  /** All of it: that of the answers, of answers that were cut, and of what came before a cut. */
+  /** All of it: that of the answers, of answers that were cut, and of what came before a cut or a wait, such as that for an approval. */
   readonly usage: Usage
-  /** The answers of the run and of the agents inside its calls. */
+  /** The answers since the run was entered, its own and those of the agents inside its calls. */
   readonly answers: readonly AnswerUsage[]
 }
 

@@ -71,6 +71,8 @@ export interface RunProgress {
   readonly trace?: string
   /** What was used and is in no result yet, besides `answer`. */
   readonly usage?: Usage
+  /** What earlier results have told of this run. It counts for `haltWhen`, for as long as `turns` counts. */
+  readonly told?: Usage
   /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
   readonly phase: 'model' | 'tools' | 'waiting' | 'between'
   /**

@@ -310,6 +310,7 @@ describe('a failure', () => {
     expect(partial).toEqual({
       embeddings: [[0, 2], [1, 2], [2, 2], [3, 2], null, null, null, null],
       usage: { inputTokens: 4 },
+      provider: 'test',
     })
     expect(JSON.parse(JSON.stringify(error))).toMatchObject({ partial })
     isBroken = false

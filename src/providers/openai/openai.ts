@@ -70,7 +70,7 @@ export function openaiChat(options: OpenAiChatOptions | string = {}): ChatAdapte
   const preset = given?.preset
   const server = preset && presets[preset]
   const settings = settleOptions(given, {
-    checks: { preset: oneOf(presetNames) },
+    checks: { preset: oneOf(presetNames), api: oneOf(['chat']) },
     ...(server && { provider: preset, baseUrlVariable: undefined, ...server }),
   })
   const api = server ? { ...chatApi, render: renderFor(server) } : chatApi
@@ -236,7 +236,8 @@ export interface OpenAiOptions extends ConnectionOptions {
   readonly organization?: string | undefined
   readonly project?: string | undefined
   /**
-   * The name of a compatible server; the default is `openai`. It labels events and errors, and keys are looked up by it.
+   * The name of a compatible server; the default is `openai`. It labels events and errors, and keys are looked up by it. At the address of
+   * OpenAI itself, or of a preset, only a key that is given is sent under another name: `apiKey`, or one of the call or the engine.
    *
    * `providerOptions` under this name are merged after those under `openai`.
    */

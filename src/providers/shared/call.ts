@@ -116,6 +116,7 @@ export function settleConnection(
   assertValid('invalid_options', optionsOf({ ...connectionChecks, ...checks })(options))
   const address = options.baseUrl ?? addressInEnvironment(defaults) ?? defaults.baseUrl
   const baseUrl = address.replace(/\/+$/, '')
+  const isDefault = baseUrl === defaults.baseUrl
   const { headers = {}, model } = options
   const provider = options.provider ?? defaults.provider
   const own = options.apiKey?.trim() === '' ? undefined : options.apiKey
@@ -132,8 +133,9 @@ export function settleConnection(
     headers: (requestId) => headersOf(headers, { provider, requestId }, keyHeaders),
     fetch: options.fetch,
     key: {
-      required: needsKey && baseUrl === defaults.baseUrl && !credentials,
-      own: own !== undefined,
+      required: needsKey && isDefault && !credentials,
+      // What is found under another name may be the key of another server: it is not sent to an address that was not given.
+      own: own !== undefined || (isDefault && provider !== defaults.provider),
     },
     ownKey: () => own,
   }
@@ -192,7 +194,7 @@ function keyOf(
 ): string | undefined {
   const found = apiKey === undefined || apiKey.trim() === '' ? ownKey() : apiKey
   if (found !== undefined || !key.required) return found
-  const message = `no API key for ${provider}: pass apiKey, or call setKey`
+  const message = `no API key for ${provider}: pass apiKey`
   throw new EngineError('missing_key', message, { provider, requestId })
 }
 

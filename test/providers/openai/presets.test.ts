@@ -1,7 +1,15 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createEngine, EngineError, generate, jsonSchema, user } from '../../../src/index.ts'
-import { openaiChat, type OpenAiChatOptions, type OpenAiPreset } from '../../../src/openai.ts'
-import { presetNames } from '../../../src/providers/openai/presets.ts'
+import { createEngine, embed, EngineError, generate, jsonSchema, user } from '../../../src/index.ts'
+import {
+  openai,
+  openaiChat,
+  openaiEmbeddings,
+  openaiResponses,
+  presetNames,
+  type OpenAiChatOptions,
+  type OpenAiOptions,
+  type OpenAiPreset,
+} from '../../../src/openai.ts'
 import { defined } from '../../../src/types/guards.ts'
 import type { JsonObject } from '../../../src/types/json.ts'
 import type { ModelRequest } from '../../../src/types/request.ts'
@@ -280,3 +288,57 @@ function settingsOf({ max_completion_tokens: newer, ...body }: JsonObject): Json
   const settings = { ...body, ...(newer === undefined ? {} : { max_tokens: newer }) }
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !unlike.has(name)))
 }
+
+describe('a provider of another name without an address', () => {
+  const made: readonly [string, (options: OpenAiOptions) => unknown][] = [
+    ['openai', (own) => generate(engineOf(openai({ ...own, provider: 'groq' })), 'hi')],
+    ['openaiChat', (own) => generate(engineOf(openaiChat({ ...own, provider: 'groq' })), 'hi')],
+    [
+      'openaiResponses',
+      (own) => generate(engineOf(openaiResponses({ ...own, provider: 'groq' })), 'hi'),
+    ],
+    [
+      'a preset',
+      (own) =>
+        generate(engineOf(openaiChat({ ...own, preset: 'mistral', provider: 'groq' })), 'hi'),
+    ],
+    [
+      'openaiEmbeddings',
+      ({ fetch }) => {
+        const embeddingAdapter = openaiEmbeddings({ fetch, provider: 'groq' })
+        return embed(createEngine({ embeddingAdapter, embeddingModel: 'm' }), 'hi')
+      },
+    ],
+  ]
+  const engineOf = (adapter: ReturnType<typeof openai>) =>
+    createEngine({ adapter, model: 'm', retry: false })
+
+  test.each(made)('gets no key from the environment: %s', async (_name, call) => {
+    vi.stubEnv('GROQ_API_KEY', 'groq-key-0123456789')
+    const fetch = vi.fn(async () => new Response(JSON.stringify(answer)))
+    await expect(call({ fetch })).rejects.toMatchObject({
+      name: 'EngineError',
+      reason: 'missing_key',
+      message: expect.stringContaining('no API key for groq: pass apiKey'),
+    })
+    expect(fetch).not.toHaveBeenCalled()
+  })
+
+  test('gets the key that is given', async () => {
+    const { headers } = await sentBy({ preset: 'mistral', provider: 'work', apiKey: 'mine' })
+    expect(headers.get('authorization')).toBe('Bearer mine')
+    const seen: (string | null)[] = []
+    const fetch = async (_url: string, init: RequestInit) => {
+      seen.push(new Headers(init.headers).get('authorization'))
+      return new Response(JSON.stringify(answer))
+    }
+    const adapter = openai({ api: 'chat', provider: 'work', fetch })
+    await generate(createEngine({ adapter, model: 'm', keys: () => 'of-work' }), 'hi')
+    expect(seen).toEqual(['Bearer of-work'])
+  })
+})
+
+test('a preset speaks Chat Completions only', () => {
+  const options = { preset: 'groq', api: 'responses' } as OpenAiChatOptions
+  expect(() => openaiChat(options)).toThrow(/api must be .*chat/)
+})
