@@ -186,6 +186,14 @@ describe('the adapters over HTTP', () => {
     expect(server.requests.map(({ status }) => status)).toEqual([503, 429, 200])
   })
 
+  test.each([0, 1, 2])('speech with a malformed piece %i is not whole', async (malformedAt) => {
+    await using server = await createFakeServer({ faults: [{ malformedAt }] })
+    const baseUrl = server.openaiBaseUrl
+    const speechAdapter = openaiSpeech({ baseUrl, apiKey: 'k', model: 'tts-1' })
+    const call = speak(createEngine({ speechAdapter }), 'Where do I leave the parcel?')
+    await expect(call).rejects.toMatchObject({ reason: 'truncated' })
+  })
+
   test('the bytes are there before the answer has ended, and leaving closes the connection', async () => {
     const clock = virtualClock({ auto: false })
     await using server = await createFakeServer({
