@@ -257,6 +257,15 @@ test.each<[string, Record<string, string>, string, string]>([
   expect(await response.json()).toMatchObject({ error: { param } })
 })
 
+test('a transcript without a length is sent without one', async () => {
+  await using server = await createFakeServer({ transcriptions: [['ok', 'Hello']] })
+  const file = await toFile(Buffer.from(wav), 'note.wav')
+  const asked = { file, model: 'whisper-1', response_format: 'verbose_json' } as const
+  const answer = await client(server).audio.transcriptions.create(asked)
+  expect(answer).not.toHaveProperty('duration')
+  expect(answer).not.toHaveProperty('usage')
+})
+
 test('an invalid script is refused when the server is made', async () => {
   const speech = [['ok', { type: 'url', url: 'https://a.example/a.mp3' }]] as never
   await expect(createFakeServer({ speech })).rejects.toMatchObject({ reason: 'invalid_script' })
