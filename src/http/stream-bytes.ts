@@ -6,6 +6,7 @@ import {
   tooLongAnswer,
   type AllmError,
 } from '../errors/errors.ts'
+import { joined } from '../make/media.ts'
 import { attributed, identified } from './answer.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
@@ -18,11 +19,13 @@ export interface BytesDecoder<Event> {
   readonly wanted: string
   /** Whether a response is something else, such as a page or JSON, by its headers. */
   isForeign(headers: Headers): boolean
+  /** How many bytes the first ones have at least, unless the whole body has fewer. */
+  readonly startBytes: number
   /** The events of the first bytes. Whatever is wrong with them throws. */
   first(bytes: Uint8Array, headers: Headers): readonly Event[]
   /** The event of any later bytes. */
   more(bytes: Uint8Array): Event
-  /** The event of a body that has come whole. */
+  /** The event of a body that has ended. Throws if it is shorter than it says itself. */
   end(): Event
 }
 
@@ -30,7 +33,8 @@ export interface BytesDecoder<Event> {
  * Sends a call and yields the events of its body as the bytes arrive. Nothing happens before the first `next()`.
  *
  * Every failure throws. A body that breaks off, or that has fewer bytes than its headers say, is `truncated`; one without any bytes, or
- * that is something else, is `malformed_response`. `return()` and the signal of the call close the connection, also while a `next()` is pending.
+ * that is something else, is `malformed_response`, and so is a part of a file (206) and a compressed body, because runtimes inflate half of one
+ * without a complaint: ask for `identity`. `return()` and the signal of the call close the connection, also while a `next()` is pending.
  * Time is that of `call.clock`. A body has at most `call.maxResponseBytes`, and no secret of the call is in an error.
  */
 export function streamBytes<Event>(
@@ -73,25 +77,31 @@ async function* readBytes<Event>(
     if (body === null || decoder.isForeign(headers)) {
       throw await foreignBody(response, call, decoder.wanted)
     }
-    reader = body.getReader()
-    const open = reader
+    assertVerifiable(response, call)
+    const open = (reader = body.getReader())
     // The body of an injected fetch may ignore the signal; a cancelled reader does not.
     signal.addEventListener('abort', () => void open.cancel().catch(() => undefined), {
       once: true,
     })
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (signal.aborted) throw signal.reason
-      if (done) break
-      call.onActivity?.()
-      if (value.byteLength === 0) continue
-      const isFirst = received === 0
-      received += value.byteLength
-      if (received > limit) throw tooLongAnswer(call, limit, received)
-      const events = isFirst ? decoder.first(value, headers) : [decoder.more(value)]
+    const next = async (): Promise<Uint8Array | undefined> => {
+      for (;;) {
+        const { done, value } = await open.read()
+        if (signal.aborted) throw signal.reason
+        if (done) return undefined
+        call.onActivity?.()
+        received += value.byteLength
+        if (received > limit) throw tooLongAnswer(call, limit, received)
+        if (value.byteLength > 0) return value
+      }
+    }
+    const first = await firstBytes(next, decoder.startBytes)
+    let events = first && decoder.first(first, headers)
+    while (events !== undefined) {
       guard.deliver()
       yield* events
       guard.wait()
+      const bytes = await next()
+      events = bytes && [decoder.more(bytes)]
     }
     assertWhole(call, headers, received, decoder.wanted)
     yield decoder.end()
@@ -103,6 +113,31 @@ async function* readBytes<Event>(
     guard.close()
     await reader?.cancel().catch(() => undefined)
   }
+}
+
+/** The first bytes of a body, at least so many if it has them. A body may come byte by byte. */
+async function firstBytes(
+  next: () => Promise<Uint8Array | undefined>,
+  least: number,
+): Promise<Uint8Array | undefined> {
+  let bytes = await next()
+  while (bytes !== undefined && bytes.byteLength < least) {
+    const more = await next()
+    if (more === undefined) break
+    bytes = joined([bytes, more])
+  }
+  return bytes
+}
+
+/** Throws unless it can be told whether a body has come whole. */
+function assertVerifiable({ status, headers }: Response, { provider }: HttpCall): void {
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  const isPlain = /^\s*identity\s*$/i.test(encoding)
+  if (status !== 206 && isPlain) return
+  const found = isPlain
+    ? '206, which is a part of a file'
+    : `content-encoding ${encoding.slice(0, 50)}, though identity was asked for: it cannot be told whether it is whole`
+  throw new AdapterError('malformed_response', `${provider} answered with ${found}`, { status })
 }
 
 /** The error for a success that is something else. It has the beginning of its text. */
@@ -118,11 +153,10 @@ async function foreignBody(
   return new AdapterError('malformed_response', message, { status })
 }
 
-/** Throws unless a body that has ended is whole. The length of a compressed body is not that of its bytes here. */
+/** Throws unless a body that has ended is whole by its headers. */
 function assertWhole(call: HttpCall, headers: Headers, received: number, wanted: string): void {
   const { provider } = call
-  const length = headers.get('content-length')
-  const promised = headers.has('content-encoding') || length === null ? 0 : Number(length)
+  const promised = Number(headers.get('content-length') ?? 0)
   if (received < promised) {
     const message = `the answer of ${provider} ended after ${received} of ${promised} bytes`
     throw new StreamError('truncated', message, { metadata: { bytesReceived: received } })

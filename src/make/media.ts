@@ -39,7 +39,7 @@ export function imageFromUrl(url: string | URL, options: ImageOptions = {}): Rem
     throw refusal('invalid_image', 'url', 'is a data URI; use imageFromDataUri')
   }
   assertOptions('invalid_image', options, ['mimeType'])
-  const { mimeType } = options
+  const mimeType = plainType(options.mimeType)
   const image = defined<RemoteImage>({ type: 'url', url: address, mimeType })
   assertValid('invalid_image', validateImage(image))
   return image
@@ -52,7 +52,7 @@ export function imageFromUrl(url: string | URL, options: ImageOptions = {}): Rem
 export function imageFromBytes(bytes: Uint8Array | ArrayBuffer, mimeType?: string): InlineImage {
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
   if (!(view instanceof Uint8Array) || view.length === 0) {
-    const problem = `must be a non-empty Uint8Array, not ${describe(bytes)}`
+    const problem = `must be a non-empty Uint8Array, not ${view instanceof Uint8Array ? 'an empty one' : describe(bytes)}`
     throw refusal('invalid_image', 'bytes', problem)
   }
   const type = typeOf(view, mimeType)
@@ -79,7 +79,7 @@ export function imageFromDataUri(uri: string): InlineImage {
   if (!/;base64$/i.test(parameters)) {
     throw refusal('invalid_image', 'uri', 'must contain base64, as in data:image/png;base64,…')
   }
-  return imageFromBase64(uri.slice(start.length), mimeType.toLowerCase() || undefined)
+  return imageFromBase64(uri.slice(start.length), mimeType || undefined)
 }
 
 /**
@@ -106,7 +106,7 @@ interface ImageFileOptions extends ImageOptions, ReadOptions {}
 /** An image that was uploaded to a provider before, by the provider's id for it. Only that provider is sent it. */
 export function imageFromId(id: string, provider: string, options: ImageOptions = {}): StoredImage {
   assertOptions('invalid_image', options, ['mimeType'])
-  const { mimeType } = options
+  const mimeType = plainType(options.mimeType)
   const image = defined<StoredImage>({ type: 'id', id, provider, mimeType })
   assertValid('invalid_image', validateImage(image))
   return image
@@ -118,7 +118,7 @@ interface FileOptions {
   readonly name?: string | undefined
 }
 
-/** A file from bytes, stored as base64. A `mimeType` that the bytes contradict is refused. */
+/** A file from bytes, stored as base64. A `mimeType` that the bytes contradict is refused; its parameters are dropped. */
 export function fileFromBytes(
   bytes: Uint8Array | ArrayBuffer,
   mimeType: string,
@@ -126,7 +126,7 @@ export function fileFromBytes(
 ): InlineFile {
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
   if (!(view instanceof Uint8Array) || view.length === 0) {
-    const problem = `must be a non-empty Uint8Array, not ${describe(bytes)}`
+    const problem = `must be a non-empty Uint8Array, not ${view instanceof Uint8Array ? 'an empty one' : describe(bytes)}`
     throw refusal('invalid_file', 'bytes', problem)
   }
   return fileFromBase64(bytesToBase64(view), mimeType, options)
@@ -138,7 +138,8 @@ export function fileFromBase64(
   mimeType: string,
   options: FileOptions = {},
 ): InlineFile {
-  const file = checkedFile<InlineFile>({ type: 'base64', base64, mimeType }, options)
+  const plain = plainType(mimeType)
+  const file = checkedFile<InlineFile>({ type: 'base64', base64, mimeType: plain }, options)
   const problem = typeProblem(file.mimeType, base64)
   if (problem !== undefined) throw refusal('invalid_file', 'mimeType', problem)
   return file
@@ -150,7 +151,8 @@ export function fileFromUrl(
   mimeType?: string,
   options: FileOptions = {},
 ): RemoteFile {
-  return checkedFile<RemoteFile>({ type: 'url', url: String(url), mimeType }, options)
+  const plain = plainType(mimeType)
+  return checkedFile<RemoteFile>({ type: 'url', url: String(url), mimeType: plain }, options)
 }
 
 /** A file that was uploaded to a provider before, by the provider's id for it. Only that provider is sent it. */
@@ -160,7 +162,7 @@ export function fileFromId(
   options: { readonly mimeType?: string | undefined } = {},
 ): StoredFile {
   assertOptions('invalid_file', options, ['mimeType'])
-  const { mimeType } = options
+  const mimeType = plainType(options.mimeType)
   const file = defined<StoredFile>({ type: 'id', id, provider, mimeType })
   assertValid('invalid_file', validateFile(file))
   return file
@@ -189,6 +191,11 @@ export async function fileFromPath(path: string, options: PathOptions = {}): Pro
   }
   const name = options.name ?? path.split(/[\\/]/).pop()
   return fileFromBytes(read.bytes, mimeType, { name })
+}
+
+/** A type without its parameters, in lower case: browsers name a recording `audio/webm;codecs=opus`. The checks see anything else as it is. */
+function plainType<T extends string | undefined>(given: T): T | string {
+  return typeof given === 'string' ? given.replace(/;.*/s, '').trim().toLowerCase() : given
 }
 
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined }
@@ -229,7 +236,7 @@ function inline(image: Image | MediaFile): InlineImage | InlineFile {
 
 /** The type of an image: the given one if the bytes confirm it, else the one that its first bytes show. */
 function typeOf(content: Uint8Array | string, given: string | undefined): string {
-  const mimeType = given ?? sniffMimeType(content)
+  const mimeType = plainType(given) ?? sniffMimeType(content)
   if (mimeType === undefined) {
     const problem = 'cannot be recognized from the first bytes; pass it, such as "image/png"'
     throw refusal('invalid_image', 'mimeType', problem)

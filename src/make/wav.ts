@@ -97,3 +97,54 @@ export function wavComment(chunks: readonly WavChunk[]): string | undefined {
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(8, true)
   return new TextDecoder().decode(bytes.subarray(12, 12 + length))
 }
+
+/** Watches the bytes of a WAV file as they come, and tells how long the file says that it is. */
+export interface WavGauge {
+  /** Bytes that have come. */
+  take(bytes: Uint8Array): void
+  /** The least length of the file by its heads. Before the samples have begun there is more to come. */
+  promised(): number
+}
+
+/** Whether a length says something: 0 and the largest ones are written by encoders that do not know it yet. */
+function isKnown(length: number): boolean {
+  return length > 0 && length < 0x7f00_0000
+}
+
+/** A gauge for a WAV file. It holds the head of one chunk at a time, wherever the pieces are cut. */
+export function wavGauge(): WavGauge {
+  const head = new Uint8Array(12)
+  const view = new DataView(head.buffer)
+  let received = 0
+  // Where the next head begins. The first is that of the file.
+  let at = 0
+  let whole = 0
+  let samplesEnd = 0
+  /** Reads a head, and returns where the next one begins. */
+  const read = (): number => {
+    const length = view.getUint32(4, true)
+    if (at === 0) {
+      // Some writers count the byte that makes a chunk even, and do not write it.
+      if (isKnown(length)) whole = 8 + length - 1
+      return 12
+    }
+    if (nameAt(head, 0) !== 'data') return at + 8 + length + (length % 2)
+    samplesEnd = at + 8 + (isKnown(length) ? length : 0)
+    // There is nothing more to find.
+    return Infinity
+  }
+  return {
+    take(bytes) {
+      const start = received
+      const end = (received += bytes.byteLength)
+      while (at < end) {
+        const headEnd = at + (at === 0 ? 12 : 8)
+        const from = Math.max(at, start)
+        head.set(bytes.subarray(from - start, headEnd - start), from - at)
+        if (end < headEnd) return
+        at = read()
+      }
+    },
+    promised: () => Math.max(whole, samplesEnd === 0 ? at + 8 : samplesEnd),
+  }
+}

@@ -154,15 +154,19 @@ const httpResponseInit = optionsOf(responseChecks)
 function speechStream(speech: SpeechCall): SpeechStream {
   const reading = openReading(speech)
   let taken = false
+  let left = false
   const iterate = (): AsyncIterator<Uint8Array, void> => {
     if (taken) {
-      const message = 'this stream already has a reader and can be read only once: keep the bytes'
+      const message = left
+        ? 'this stream was ended by return() before it was read'
+        : 'this stream already has a reader and can be read only once: keep the bytes'
       throw new StreamError('already_read', message)
     }
     taken = true
     return reading.bytes
   }
   const leave = async (): Promise<void> => {
+    left ||= !taken
     taken = true
     await reading.bytes.return()
   }

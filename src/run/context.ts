@@ -228,7 +228,7 @@ export function asCallerCounts(
   { messages: [first] }: ModelRequest,
   issues: readonly Issue[],
 ): readonly Issue[] {
-  if (issues.length === 0 || first === undefined || !instructionMessages.has(first)) return issues
+  if (first === undefined || !instructionMessages.has(first)) return issues
   return issues.map(({ path, problem }) => ({
     path: path.replace(/^messages\[(\d+)\]/, (_all, at: string) => `messages[${Number(at) - 1}]`),
     problem,

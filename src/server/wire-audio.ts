@@ -214,7 +214,8 @@ async function fileOf({ sent }: ModelCallFacts): Promise<InlineFile> {
   const file = form.get('file')
   const content = file instanceof Blob ? await file.arrayBuffer() : new ArrayBuffer(0)
   const base64 = bytesToBase64(new Uint8Array(content))
-  return { type: 'base64', base64, mimeType: 'application/octet-stream' }
+  // The ending of its name was checked, and the type of a part of a form says nothing.
+  return { type: 'base64', base64, mimeType: 'audio/wav' }
 }
 
 /** A transcript in one of the forms that are JSON. */
@@ -223,22 +224,26 @@ function renderTranscript(
   form: string,
   timestamps: 'segment' | 'word' | undefined,
 ): JsonObject {
-  const { text, segments, words, language, duration = 0, usage } = response
+  const { text, segments, words, language, duration, usage } = response
   const counted = tokens(usage)
+  const length = duration === undefined ? {} : { duration }
   if (form === 'json') return { text, ...counted }
   if (form === 'diarized_json') {
-    return { task: 'transcribe', duration, text, segments: (segments ?? []).map(turn), ...counted }
+    const turns = (segments ?? []).map(turn)
+    return { task: 'transcribe', ...length, text, segments: turns, ...counted }
   }
   return {
     task: 'transcribe',
     language: language ?? 'english',
-    duration,
+    ...length,
     text,
     ...(segments === undefined ? {} : { segments: segments.map(passage) }),
     ...(words === undefined || timestamps !== 'word'
       ? {}
       : { words: words.map(({ text: word, start, end }) => ({ word, start, end })) }),
-    usage: { type: 'duration', seconds: Math.ceil(duration) },
+    ...(duration === undefined
+      ? {}
+      : { usage: { type: 'duration', seconds: Math.ceil(duration) } }),
   }
 }
 

@@ -4,6 +4,7 @@ import { base64ToBytes, decodedSize } from '../make/media.ts'
 import { sampleFormatOf, wavChunks, wavComment } from '../make/wav.ts'
 import { listOf, must, shapeOf, text, type Check } from '../schema/checks.ts'
 import { defined } from '../types/guards.ts'
+import type { InlineFile } from '../types/media.ts'
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
@@ -27,7 +28,7 @@ import {
  *
  * Without a script, the transcript of a file that `fakeSpeech` made without a script is the text in it, with the times that the request asks for; any other
  * file fails with `no_scripted_response`. With a script the answer does not depend on the request, and a call after the last entry fails likewise. A file
- * of more than 25 MiB is refused. The response has the id and the metadata of the request, unless the script has its own.
+ * of more than 25 MiB is refused, and so is one without its bytes or of a type that is no recording. The response has the id and the metadata of the request, unless the script has its own.
  */
 export function fakeTranscription(options: FakeTranscriptionOptions = {}): FakeTranscription {
   const { shown, play } = scriptedModel(options, grammar)
@@ -110,13 +111,29 @@ const grammar: ModelGrammar<
   },
   facts: { usage: usageCheck },
   refuse({ file }, requestId) {
-    const size = file.type === 'base64' ? decodedSize(file.base64) : 0
+    if (file.type !== 'base64' || !isRecording(file)) {
+      const found = `${file.mimeType ?? 'a file of unknown type'} by ${file.type}`
+      const message = `fake does not take ${found} here: pass the bytes of a recording, of a type such as audio/wav`
+      const metadata = { feature: 'file', mimeType: file.mimeType ?? null, source: file.type }
+      const facts = { provider: 'fake', requestId, metadata }
+      throw new AdapterError('unsupported_feature', message, facts)
+    }
+    const size = decodedSize(file.base64)
     if (size <= maxBytes) return
     const message = `file has ${size} bytes; fake accepts at most ${maxBytes}`
     const facts = { provider: 'fake', requestId, metadata: { size, maxBytes } }
     throw new AdapterError('invalid_request', message, facts)
   },
   unscripted: (request) => [readBack(request)],
+}
+
+/** Whether a file is a recording, by its type, or by the ending of its name where the type says nothing: so do providers. */
+function isRecording({ mimeType, name = '' }: InlineFile): boolean {
+  if (/^(?:audio|video)\/|^application\/ogg$/.test(mimeType)) return true
+  return (
+    mimeType === 'application/octet-stream' &&
+    /\.(?:flac|m4a|mp[34]|mpe?ga?|ogg|wav|webm)$/i.test(name)
+  )
 }
 
 /** The transcript of what `fakeSpeech` said. */

@@ -1,7 +1,7 @@
 /**
  * A setting of a request that the provider or the model cannot take: it was left out, or the nearest one was sent.
  *
- * What would change the meaning of a request (a tool, a format, a part) is refused with `unsupported_feature` instead.
+ * What would change the meaning of a request (a tool, a format, a part of the user) is refused with `unsupported_feature` instead.
  */
 export interface Warning {
   /** The setting in the request's own words: `temperature`, `tools.weather.strict`. */

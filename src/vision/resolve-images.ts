@@ -1,13 +1,8 @@
-import {
-  AdapterError,
-  ImageAdapterError,
-  isAllmError,
-  ValidationError,
-  type AllmError,
-} from '../errors/errors.ts'
+import { AdapterError, ImageAdapterError, isAllmError, type AllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { decodedSize } from '../make/media.ts'
 import { typeProblem } from '../make/sniff.ts'
+import { assertValid } from '../schema/checks.ts'
 import { base64Problem, validateImage } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
@@ -17,80 +12,68 @@ import type { ModelRequest } from '../types/request.ts'
 import type { ImageLimits } from './fetch-image.ts'
 import { checkInlineImage, tooLarge } from './load-images.ts'
 
-/** Whether any message of a request has an image or a file. */
-export function hasMedia(request: ModelRequest): boolean {
-  for (const { content } of request.messages) {
-    if (typeof content === 'string') continue
-    for (const part of content) if (part.type === 'image' || part.type === 'file') return true
-  }
-  return false
-}
-
 /** Which images and files a provider accepts. */
 export interface MediaLimits extends ImageLimits {
   /** The maximum size of a decoded file. */
   readonly maxFileBytes: number
   /** That of a PDF, where it is another one. */
   readonly maxPdfBytes?: number
+  /** Whether the API takes an image or a file of the assistant (each by default). One that it does not take is left out. */
+  readonly takesBack?: (media: Image | MediaFile) => boolean
+  /** What is left out is added to it. */
+  readonly left?: Issue[]
 }
 
 /**
  * Checks every image and file of a request against a provider's limits. Nothing is read or fetched: URLs are passed on.
  *
- * Returns the request, with the type of an inline image that had none. All problems are in one `ValidationError` whose
+ * Returns the request, with the type of an inline image that had none, and without what `takesBack` denies: what was added to an answer, or came
+ * from another API, must not end a conversation. All problems are in one `ValidationError` whose
  * issues name message and part.
  */
 export function resolveMedia(request: ModelRequest, limits: MediaLimits): ModelRequest {
   const issues: Issue[] = []
-  let messages: Message[] | undefined
-  for (const [index, message] of request.messages.entries()) {
-    if (typeof message.content === 'string') continue
-    const path = `messages[${index}].content`
-    const content = resolveParts(message.content, message.role, { limits, issues, path })
-    if (content === message.content) continue
-    messages ??= [...request.messages]
-    messages[index] = { ...message, content }
-  }
-  if (issues.length > 0) throw new ValidationError('invalid_request', issues)
-  return messages === undefined ? request : { ...request, messages }
+  const check = { ...limits, issues }
+  let isSame = true
+  const messages = request.messages.map((message, index): Message => {
+    const { role, content } = message
+    if (typeof content === 'string') return message
+    const resolved = content.map((part, at) => {
+      const made = resolvePart(part, role, `messages[${index}].content[${at}]`, check)
+      isSame &&= made === part
+      return made
+    })
+    return { ...message, content: resolved }
+  })
+  assertValid('invalid_request', issues)
+  return isSame ? request : { ...request, messages }
 }
 
-interface PartCheck {
-  readonly limits: MediaLimits
+interface PartCheck extends MediaLimits {
   readonly issues: Issue[]
-  readonly path: string
 }
 
-/** The parts, with the types of images that had none. The same array when none was replaced. */
-function resolveParts(
-  parts: readonly Part[],
-  role: Role,
-  { limits, issues, path }: PartCheck,
-): readonly Part[] {
-  let resolved: Part[] | undefined
-  for (const [index, part] of parts.entries()) {
-    if (part.type === 'file') {
-      const problem = fileProblem(part.file, role, limits)
-      if (problem !== undefined) issues.push({ path: `${path}[${index}]`, problem })
-    }
-    if (part.type !== 'image') continue
-    const outcome =
-      role === 'system'
-        ? { problem: 'is an image; a system message can contain only text' }
-        : resolveImage(part.image, limits, role === 'assistant')
-    if (outcome.problem !== undefined) {
-      issues.push({ path: `${path}[${index}]`, problem: outcome.problem })
-    } else if (outcome.image !== part.image) {
-      resolved ??= [...parts]
-      resolved[index] = { ...part, image: outcome.image }
-    }
+/** The part, an image with its type if it had none. What the API does not take back becomes an empty text: the other parts keep their places. */
+function resolvePart(part: Part, role: Role, path: string, limits: PartCheck): Part {
+  if (part.type !== 'image' && part.type !== 'file') return part
+  const media = part.type === 'image' ? part.image : part.file
+  const isOwn = role === 'assistant'
+  if (isOwn && limits.takesBack?.(media) === false) {
+    limits.left?.push({ path, problem: `${limits.provider} does not take it back here` })
+    return { type: 'text', text: '' }
   }
-  return resolved ?? parts
+  const { problem, image = media }: PartOutcome =
+    role === 'system'
+      ? { problem: 'must be text in a system message' }
+      : part.type === 'file'
+        ? { problem: fileProblem(part.file, limits) }
+        : resolveImage(part.image, limits, isOwn)
+  if (problem !== undefined) limits.issues.push({ path, problem })
+  return image === media || part.type === 'file' ? part : { ...part, image }
 }
 
 /** Why a provider cannot be sent a file, as a sentence that follows the file's path. What an API takes, its renderer knows. */
-function fileProblem(file: MediaFile, role: Role, limits: MediaLimits): string | undefined {
-  if (role === 'system') return 'is a file; a system message can contain only text'
+function fileProblem(file: MediaFile, limits: MediaLimits): string | undefined {
   switch (file.type) {
     case 'base64': {
       const { base64 } = file
@@ -118,6 +101,12 @@ function foreignId(
   return stored.provider === provider
     ? undefined
     : `is a file at ${stored.provider}; ${provider} cannot see it`
+}
+
+/** What becomes of a part. */
+interface PartOutcome {
+  readonly problem?: string | undefined
+  readonly image?: Image
 }
 
 /** An image that the provider accepts, or its problem as a sentence that follows the image's path. */

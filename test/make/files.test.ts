@@ -96,7 +96,7 @@ test.each<[string, () => unknown, string, string]>([
     'no bytes',
     () => fileFromBytes(new Uint8Array(), 'text/plain'),
     'bytes',
-    'must be a non-empty Uint8Array, not a Uint8Array',
+    'must be a non-empty Uint8Array, not an empty one',
   ],
   [
     'a type in short',

@@ -4,6 +4,10 @@ import {
   base64Problem,
   base64ToBytes,
   bytesToBase64,
+  fileFromBase64,
+  fileFromBytes,
+  fileFromId,
+  fileFromUrl,
   imageFromBase64,
   imageFromBytes,
   imageFromDataUri,
@@ -161,7 +165,7 @@ test.each<[string, () => unknown, string, string]>([
     'no bytes',
     () => imageFromBytes(new Uint8Array()),
     'bytes',
-    'must be a non-empty Uint8Array, not a Uint8Array',
+    'must be a non-empty Uint8Array, not an empty one',
   ],
   [
     'a text for bytes',
@@ -232,4 +236,35 @@ test.each<[string, () => unknown, string, string]>([
   ],
 ])('%s is refused with the way out', (_name, make, path, problem) => {
   expect(refusalOf(make)).toEqual([{ path, problem }])
+})
+
+describe('a type', () => {
+  const webm = Uint8Array.from([0x1a, 0x45, 0xdf, 0xa3, 1, 2, 3])
+
+  test('may have parameters and capitals, as browsers send it', () => {
+    expect(fileFromBytes(webm, 'audio/webm;codecs=opus').mimeType).toBe('audio/webm')
+    expect(fileFromBase64(bytesToBase64(webm), ' Audio/WebM ; codecs="opus"').mimeType).toBe(
+      'audio/webm',
+    )
+    expect(fileFromUrl('https://a.example/a', 'AUDIO/WAV').mimeType).toBe('audio/wav')
+    expect(fileFromId('f1', 'openai', { mimeType: 'Text/Plain;charset=utf-8' }).mimeType).toBe(
+      'text/plain',
+    )
+    expect(imageFromBytes(png, 'IMAGE/PNG;q=1').mimeType).toBe('image/png')
+    expect(imageFromUrl('https://a.example/a', { mimeType: 'Image/PNG' }).mimeType).toBe(
+      'image/png',
+    )
+  })
+
+  test.each(['', ';codecs=opus', 'audio', 7])('%j is refused', (mimeType) => {
+    expect(() => fileFromBytes(webm, mimeType as string)).toThrow('must be a media type')
+  })
+
+  test('of a file without bytes is not looked at', () => {
+    for (const make of [imageFromBytes, fileFromBytes]) {
+      expect(() => make(new Uint8Array(), 'image/png')).toThrow('not an empty one')
+      expect(() => make(new ArrayBuffer(0), 'image/png')).toThrow('not an empty one')
+      expect(() => make('a' as never, 'image/png')).toThrow('not "a"')
+    }
+  })
 })

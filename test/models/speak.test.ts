@@ -174,6 +174,18 @@ describe('streamSpeech', () => {
     await read(stream)
     await expect(read(stream)).rejects.toMatchObject({ reason: 'already_read' })
     expect(() => stream.toReadableStream()).toThrow('only once')
+    await stream.return()
+    expect(() => stream.toReadableStream()).toThrow('only once')
+  })
+
+  test('that was ended before anybody read it says so', async () => {
+    const { engine } = engineOf(['ok', file])
+    const stream = streamSpeech(engine, 'Hello')
+    await stream.return()
+    await expect(read(stream)).rejects.toMatchObject({
+      reason: 'already_read',
+      message: 'this stream was ended by return() before it was read',
+    })
   })
 
   test('that is left early closes the connection', async () => {

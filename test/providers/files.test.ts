@@ -22,6 +22,7 @@ import {
   type MediaFile,
   type Message,
   type Part,
+  type Warning,
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
@@ -452,6 +453,67 @@ test.each(wires)(
   },
 )
 
+describe('a recording in an answer of the assistant', () => {
+  const file = filePart(fileFromBytes(bytes(wav), 'audio/wav'))
+  const png64 = { type: 'base64', base64: png, mimeType: 'image/png' } as const
+  const said = (parts: readonly Part[]): readonly Message[] => [
+    user('hi'),
+    assistant(parts),
+    user('Thanks.'),
+  ]
+  const setting = 'messages[1].content[1]'
+
+  test.each<[Wire, readonly unknown[]]>([
+    ['chat', [{ role: 'assistant', content: 'Door' }]],
+    ['responses', [{ type: 'message', role: 'assistant', content: 'Door' }]],
+    ['anthropic', [{ role: 'assistant', content: 'Door' }]],
+  ])('is left out with a warning, for %s', async (wire, turns) => {
+    const { body, warnings } = await answered(wire, said([textPart('Door'), file]))
+    expect((body['messages'] ?? body['input']) as unknown).toEqual([
+      expect.objectContaining({ role: 'user' }),
+      ...turns,
+      expect.objectContaining({ role: 'user' }),
+    ])
+    expect(warnings).toEqual([{ setting, problem: expect.stringContaining('does not take') }])
+  })
+
+  test('is sent to Gemini, which takes it', async () => {
+    const { body, warnings } = await answered('gemini', said([textPart('Door'), file]))
+    expect(body['contents']).toContainEqual({
+      role: 'model',
+      parts: [{ text: 'Door' }, { inlineData: { mimeType: 'audio/wav', data: base64(wav) } }],
+    })
+    expect(warnings).toEqual([])
+  })
+
+  test.each(wires)('alone says no words that were never said, for %s', async (wire) => {
+    for (const part of [file, { type: 'image', image: png64 } as const]) {
+      const { body } = await answered(wire, said([part]))
+      expect(JSON.stringify(body)).not.toMatch(/\[(?:file|image)\]/)
+    }
+  })
+
+  test('is counted as the caller counts, and every one has its warning', async () => {
+    const messages = said([textPart('Door'), file, textPart('!'), file])
+    const { warnings } = await answered('anthropic', messages, { instructions: 'Be brief.' })
+    expect(warnings.map((warning) => warning.setting)).toEqual([setting, 'messages[1].content[3]'])
+  })
+
+  test('is refused where the user has it', async () => {
+    const messages = [...said([textPart('Door'), file]), user([textPart('Write it down.'), file])]
+    expect(await refusalOf('anthropic', messages)).toMatchObject({
+      reason: 'unsupported_feature',
+      message: expect.stringMatching(/^messages\[3\]\.content\[1\]: /),
+    })
+  })
+
+  test('may be larger than the API takes', async () => {
+    const large = fileFromBytes(Buffer.alloc(51 * 1024 * 1024, wav), 'audio/wav')
+    const { warnings } = await answered('chat', said([textPart('Door'), filePart(large)]))
+    expect(warnings).toHaveLength(1)
+  })
+})
+
 /** The parts of a user's message, as they are sent. */
 async function userParts(wire: Wire, parts: readonly Part[]): Promise<unknown> {
   const body = await sent(wire, [user(parts)])
@@ -479,16 +541,25 @@ async function sent(
   messages: readonly Message[],
   model: string = models[wire],
 ): Promise<JsonObject> {
+  return (await answered(wire, messages, { model })).body
+}
+
+/** What is sent, and what the response warns of. */
+async function answered(
+  wire: Wire,
+  messages: readonly Message[],
+  options: { readonly model?: string; readonly instructions?: string } = {},
+): Promise<{ readonly body: JsonObject; readonly warnings: readonly Warning[] }> {
   await using server = await createFakeServer({ script: [['text', 'ok']] })
-  const engine = createEngine({ adapter: adapterFor(wire, server), model })
-  await generate(engine, messages)
+  const engine = createEngine({ adapter: adapterFor(wire, server), model: models[wire] })
+  const { warnings } = await generate(engine, messages, options)
   // The server has parsed it as a JSON object.
   const body = server.requests[0]?.body as JsonObject
   if (hasOracles) {
     const validate = await loadOracle('default', true)
     expect(validate(kinds[wire], body)).toEqual([])
   }
-  return body
+  return { body, warnings }
 }
 
 async function refusalOf(wire: Wire, messages: readonly Message[]): Promise<unknown> {

@@ -186,6 +186,14 @@ describe('the adapters over HTTP', () => {
     expect(server.requests.map(({ status }) => status)).toEqual([503, 429, 200])
   })
 
+  test.each([0, 1, 2])('speech with a malformed piece %i is not whole', async (malformedAt) => {
+    await using server = await createFakeServer({ faults: [{ malformedAt }] })
+    const baseUrl = server.openaiBaseUrl
+    const speechAdapter = openaiSpeech({ baseUrl, apiKey: 'k', model: 'tts-1' })
+    const call = speak(createEngine({ speechAdapter }), 'Where do I leave the parcel?')
+    await expect(call).rejects.toMatchObject({ reason: 'truncated' })
+  })
+
   test('the bytes are there before the answer has ended, and leaving closes the connection', async () => {
     const clock = virtualClock({ auto: false })
     await using server = await createFakeServer({
@@ -247,6 +255,15 @@ test.each<[string, Record<string, string>, string, string]>([
   })
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({ error: { param } })
+})
+
+test('a transcript without a length is sent without one', async () => {
+  await using server = await createFakeServer({ transcriptions: [['ok', 'Hello']] })
+  const file = await toFile(Buffer.from(wav), 'note.wav')
+  const asked = { file, model: 'whisper-1', response_format: 'verbose_json' } as const
+  const answer = await client(server).audio.transcriptions.create(asked)
+  expect(answer).not.toHaveProperty('duration')
+  expect(answer).not.toHaveProperty('usage')
 })
 
 test('an invalid script is refused when the server is made', async () => {

@@ -103,6 +103,25 @@ describe('fakeTranscription', () => {
     expect(() => fakeTranscription({ script: [entry as never] })).toThrow(problem)
   })
 
+  test('refuses what is no recording before it reads its script, as a provider does', async () => {
+    const fake = fakeTranscription({ script: [['ok', 'Hello']] })
+    const none = [
+      fileFromBytes(new TextEncoder().encode('%PDF-1.7'), 'application/pdf'),
+      fileFromBytes(sineWav(0.1), 'application/octet-stream'),
+      { type: 'url', url: 'https://example.com/a.wav', mimeType: 'audio/wav' } as const,
+    ]
+    for (const one of none) {
+      await expect(fake.transcribe({ ...heard, file: one })).rejects.toMatchObject({
+        reason: 'unsupported_feature',
+        message: expect.stringContaining(one.mimeType),
+        metadata: { feature: 'file', mimeType: one.mimeType, source: one.type },
+      })
+    }
+    expect(fake.remaining).toBe(1)
+    const named = fileFromBytes(sineWav(0.1), 'application/octet-stream', { name: 'a.WAV' })
+    expect(await fake.transcribe({ ...heard, file: named })).toMatchObject({ text: 'Hello' })
+  })
+
   test('refuses what is too large before it reads its script', async () => {
     const fake = fakeTranscription({ script: [['ok', 'Hello']] })
     const large = { ...file, base64: 'A'.repeat(36_000_000) }

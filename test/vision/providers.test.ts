@@ -117,7 +117,7 @@ describe.each(providers)('an image for $name', ({ make, largest }) => {
       issues: [
         {
           path: 'messages[0].content[0]',
-          problem: 'is an image; a system message can contain only text',
+          problem: 'must be text in a system message',
         },
       ],
     })

@@ -4,7 +4,7 @@ import { bytesToBase64 } from '../../src/make/media.ts'
 import type { Image, MediaFile } from '../../src/types/media.ts'
 import type { Message } from '../../src/types/message.ts'
 import type { ModelRequest } from '../../src/types/request.ts'
-import { hasMedia, resolveMedia, type MediaLimits } from '../../src/vision/resolve-images.ts'
+import { resolveMedia, type MediaLimits } from '../../src/vision/resolve-images.ts'
 import { makePng } from './make-png.ts'
 
 const maxFileBytes = 2000
@@ -29,21 +29,6 @@ const limits: MediaLimits = {
 const png = bytesToBase64(makePng({ width: 2, height: 2 }))
 const jpeg = bytesToBase64(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0, 0, 16))
 const inline: Image = { type: 'base64', base64: png, mimeType: 'image/png' }
-
-describe('hasMedia', () => {
-  test('is true as soon as one part of one message is an image', () => {
-    expect(hasMedia(request({ role: 'user', content: [text('a'), image(inline)] }))).toBe(true)
-  })
-
-  test('is false for text, whether it is in parts or not', () => {
-    const messages: Message[] = [
-      { role: 'user', content: 'a' },
-      { role: 'user', content: [text('b')] },
-    ]
-    expect(hasMedia(request(...messages))).toBe(false)
-    expect(hasMedia(request())).toBe(false)
-  })
-})
 
 describe('images that a provider takes', () => {
   test('leave the request as it is: the same object', async () => {
@@ -117,18 +102,13 @@ describe('a file', () => {
     request({ role, content: [{ type: 'file', file }] })
 
   test('that is what it says is sent as it is', () => {
-    expect(hasMedia(asking(pdf))).toBe(true)
     expect(resolveMedia(asking(pdf), limits).messages[0]?.content).toEqual([
       { type: 'file', file: pdf },
     ])
   })
 
   test.each<[string, ModelRequest, string]>([
-    [
-      'in a system message',
-      asking(pdf, 'system'),
-      'is a file; a system message can contain only text',
-    ],
+    ['in a system message', asking(pdf, 'system'), 'must be text in a system message'],
     ['without bytes', asking({ ...pdf, base64: '' }), 'has no bytes'],
     [
       'that is too large',
@@ -197,7 +177,7 @@ describe('problems', () => {
     expect(issuesOf(() => resolveMedia(asked, limits))).toMatchObject([
       {
         path: 'messages[0].content[1]',
-        problem: 'is an image; a system message can contain only text',
+        problem: 'must be text in a system message',
       },
       { path: 'messages[1].content[0]' },
       { path: 'messages[2].content[1]' },

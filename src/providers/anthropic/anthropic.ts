@@ -7,6 +7,7 @@ import {
   type ConnectionDefaults,
   type ConnectionOptions,
 } from '../shared/call.ts'
+import { fileKind } from '../shared/files.ts'
 import { settlePlaced } from '../shared/platform.ts'
 import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
@@ -39,7 +40,12 @@ export function anthropic(
           sniffedBody,
           parseFailure,
         })),
-    media: { maxBytes: maxImageBytes, maxFileBytes, mimeTypes },
+    media: {
+      maxBytes: maxImageBytes,
+      maxFileBytes,
+      mimeTypes,
+      takesBack: (media) => !/audio|video|other/.test(fileKind(media)),
+    },
     headers: {
       'anthropic-version': version,
       ...(beta.length === 0 ? {} : { 'anthropic-beta': beta.join(',') }),

@@ -8,6 +8,7 @@ import {
   type ConnectionOptions,
   type ProviderWire,
 } from '../shared/call.ts'
+import { fileKind } from '../shared/files.ts'
 import { settlePlaced } from '../shared/platform.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
@@ -91,6 +92,7 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
   maxFileBytes: 75_000_000,
   maxPdfBytes: 50_000_000,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
+  takesBack: (media) => !/other/.test(fileKind(media)),
 }
 
 /** With a project, the key is an access token. Vertex AI lists models in another way. */

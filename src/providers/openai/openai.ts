@@ -320,8 +320,10 @@ export function settleOptions(
 }
 
 /** The images and files that OpenAI accepts. */
-const mediaLimits = {
+const mediaLimits: ProviderWire['media'] = {
   maxBytes: 20 * 1024 * 1024,
   maxFileBytes: 50 * 1024 * 1024,
   mimeTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'],
-} as const
+  // An image that a model of OpenAI made.
+  takesBack: (media) => 'metadata' in media,
+}

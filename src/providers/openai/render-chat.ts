@@ -203,28 +203,22 @@ function renderMessage(message: Message, options: RenderOptions, ids: ToolIds): 
 /** Chat Completions has no items: those in a thread came from the Responses API, or from another provider. */
 const noItem = (): undefined => undefined
 
-/** Chat Completions does not take back the images that a model made. A message of images alone becomes a placeholder. */
+/** Chat Completions does not take back the images that a model made, and files were left out before. */
 function renderAssistant(message: Message, { provider }: RenderOptions, ids: ToolIds): JsonObject {
   const calls = message.toolCalls ?? []
   const sentBack: Record<string, JsonValue> = {}
   let text = ''
-  let placeholder = ''
   eachPart(message, {
     text(part) {
       text += part.text
     },
-    image() {
-      placeholder = '[image]'
-    },
-    file() {
-      placeholder = '[file]'
-    },
+    image: noItem,
+    file: noItem,
     reasoning(part) {
       if (part.provider === provider) addReasoning(sentBack, part)
     },
     provider_item: noItem,
   })
-  text ||= placeholder
   return defined<JsonObject>({
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,

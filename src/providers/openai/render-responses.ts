@@ -265,8 +265,9 @@ function renderAssistant(
     text({ text }) {
       if (text !== '') items.push(spoken(text))
     },
-    image: (part) => void items.push(renderOwnImage(part)),
-    file: () => void items.push(spoken('[file]')),
+    image: (part) => void items.push(...renderOwnImage(part)),
+    // Left out before.
+    file: () => undefined,
     reasoning(part) {
       if (part.provider !== options.provider) return
       placeCalls(asCount(asObject(part.opaque)?.['calls_before']) ?? 0)
@@ -301,11 +302,11 @@ function spoken(text: string): JsonObject {
   return { type: 'message', role: 'assistant', content: text }
 }
 
-/** An image that the model made goes back as the item it was. Any other image becomes a placeholder. */
-function renderOwnImage({ image }: ImagePart): JsonObject {
+/** An image that the model made goes back as the item it was. Any other is left out. */
+function renderOwnImage({ image }: ImagePart): readonly JsonObject[] {
   const id = asText(image.metadata?.['id'])
-  if (image.type !== 'base64' || id === undefined) return spoken('[image]')
-  return { type: 'image_generation_call', id, status: 'completed', result: image.base64 }
+  if (image.type !== 'base64' || id === undefined) return []
+  return [{ type: 'image_generation_call', id, status: 'completed', result: image.base64 }]
 }
 
 /**

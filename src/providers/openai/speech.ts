@@ -1,9 +1,11 @@
 import type { SpeechAdapter, SpeechEvent } from '../../contracts/adapter.ts'
-import { AdapterError } from '../../errors/errors.ts'
+import { AdapterError, StreamError } from '../../errors/errors.ts'
 import { beginning } from '../../http/failure.ts'
 import { secretsOf } from '../../http/secrets.ts'
 import { streamBytes, type BytesDecoder } from '../../http/stream-bytes.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import { typeProblem } from '../../make/sniff.ts'
+import { wavGauge, type WavGauge } from '../../make/wav.ts'
 import { speechFormats, type SpeechFormat, type SpeechRequest } from '../../types/models.ts'
 import type { Warn } from '../../types/warning.ts'
 import {
@@ -30,7 +32,7 @@ export function openaiSpeech(options: OpenAiOptions | string = {}): SpeechAdapte
   const { provider, model, key, server } = connection
   const wire: Omit<ModelWire<SpeechRequest, unknown>, 'read'> = {
     connection,
-    headers: { ...settings.headers, accept: 'audio/*, application/octet-stream' },
+    headers: { ...settings.headers, ...asked },
     parseFailure: failureParser(provider),
     refuse: assertPossible,
     path: () => ['/audio/speech'],
@@ -59,6 +61,9 @@ export function openaiSpeech(options: OpenAiOptions | string = {}): SpeechAdapte
     },
   }
 }
+
+/** Half of a compressed body is inflated without a complaint. */
+const asked = { accept: 'audio/*, application/octet-stream', 'accept-encoding': 'identity' }
 
 /** The formats of the API. A compatible server may have others. */
 const mimeTypes: Readonly<Record<SpeechFormat, string | undefined>> = {
@@ -113,25 +118,37 @@ function speechBody(request: SpeechRequest, provider: string, warn: Warn): strin
   return JSON.stringify(mergeOptions(body, optionsFor('openai', provider, request.providerOptions)))
 }
 
-function audio(bytes: Uint8Array): SpeechEvent {
-  return { type: 'audio_delta', bytes }
-}
-
 function speechDecoder(contextOf: () => AnswerContext<SpeechRequest>): BytesDecoder<SpeechEvent> {
+  let gauge: WavGauge | undefined
+  let received = 0
+  const audio = (bytes: Uint8Array): SpeechEvent => {
+    received += bytes.byteLength
+    gauge?.take(bytes)
+    return { type: 'audio_delta', bytes }
+  }
   return {
     wanted: 'audio',
     isForeign: (headers) => /^(?:text\/|application\/(?!octet-stream|ogg))/.test(typeOf(headers)),
+    // All that tells the types apart.
+    startBytes: 12,
     first(bytes, headers) {
       const context = contextOf()
       const mimeType = mimeTypeOf(headers, context.request)
       assertAudio(bytes, mimeType, context)
+      if (/^audio\/(?:x-|vnd\.)?wave?$/.test(mimeType)) gauge = wavGauge()
       return [
         { type: 'speech_started', mimeType, ...responseFields(context, { headers }) },
         audio(bytes),
       ]
     },
     more: audio,
-    end: () => ({ type: 'speech_completed', usage: {} }),
+    end() {
+      const promised = gauge?.promised() ?? 0
+      if (received >= promised) return { type: 'speech_completed', usage: {} }
+      const { provider } = contextOf().call
+      const message = `the answer of ${provider} ended after ${received} of ${promised} bytes, by the header of its WAV file`
+      throw new StreamError('truncated', message, { metadata: { bytesReceived: received } })
+    },
   }
 }
 
@@ -149,8 +166,8 @@ function mimeTypeOf(headers: Headers, { format = 'mp3' }: SpeechRequest): string
 }
 
 /**
- * Throws if the first bytes are those of JSON or of a page, whatever the headers say: a gateway may send an error under the type of the audio. No
- * format begins like that, except those without a header, which may begin with anything.
+ * Throws if the first bytes are not those of the type, or are those of JSON or of a page, whatever the headers say: a gateway may send an error
+ * under the type of the audio. Types without a header may begin with anything.
  */
 function assertAudio(
   bytes: Uint8Array,
@@ -159,8 +176,17 @@ function assertAudio(
 ): void {
   if (/pcm|l16|basic|law/.test(mimeType)) return
   const text = new TextDecoder().decode(bytes.subarray(0, 2000))
-  if (!/^\s*(?:\{\s*"|<[!a-z])/i.test(text)) return
-  const start = beginning(text, secretsOf(call))
-  const message = `${call.provider} answered with ${mimeType} that is not audio${start}`
-  throw new AdapterError('malformed_response', message)
+  const isPage = /^\s*(?:\{\s*"|<[!a-z])/i.test(text)
+  const isBelieved = isPage || isMpegFrame(bytes, mimeType)
+  const problem = isBelieved ? undefined : typeProblem(mimeType, bytes)
+  if (!isPage && problem === undefined) return
+  const what = problem === undefined ? `${mimeType} that is not audio` : `a file that ${problem}`
+  // Bytes that are no text say nothing in a message.
+  const start = isPage || /^[\s\x20-\x7e]*$/.test(text) ? beginning(text, secretsOf(call)) : ''
+  throw new AdapterError('malformed_response', `${call.provider} answered with ${what}${start}`)
+}
+
+/** Whether bytes begin with a frame of MPEG audio, of any layer and rate. */
+function isMpegFrame([first = 0, second = 0]: Uint8Array, mimeType: string): boolean {
+  return /mpeg|mp3/.test(mimeType) && first === 0xff && second >= 0xe0
 }

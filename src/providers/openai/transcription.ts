@@ -260,8 +260,9 @@ function parseTranscription(
   const { text } = body
   if (typeof text !== 'string') throw noText(body, context.call, status)
   const { logprobs, usage } = body
-  const [segments, segmentProblem] = timed(body['segments'], 'segments', segmentOf)
-  const [words, wordProblem] = timed(body['words'], 'words', wordOf)
+  const duration = seconds(body['duration']) ?? seconds(asObject(usage)?.['seconds'])
+  const [segments, segmentProblem] = timed(body['segments'], 'segments', segmentOf, duration)
+  const [words, wordProblem] = timed(body['words'], 'words', wordOf, duration)
   const fields = responseFields(context, {
     headers,
     id: asText(asObject(body['x_groq'])?.['id']),
@@ -269,33 +270,63 @@ function parseTranscription(
   })
   return defined<TranscriptionResponse>({
     ...fields,
-    warnings: [...fields.warnings, ...segmentProblem, ...wordProblem],
+    warnings: [
+      ...fields.warnings,
+      ...segmentProblem,
+      ...wordProblem,
+      ...untold(context.request, body),
+    ],
     text,
     segments,
     words,
     language: asText(body['language']) ?? languageIn(body['languages']),
-    duration: seconds(body['duration']) ?? seconds(asObject(usage)?.['seconds']),
+    duration,
     usage: usageOf(asObject(usage)),
   })
+}
+
+/** The warning for times that the model was asked for, and that the answer does not have. */
+function untold({ model, timestamps }: TranscriptionRequest, body: JsonObject): readonly Warning[] {
+  // A model that knows none was not asked, and that was told already.
+  if (timestamps === undefined || !familyOf(model).times.includes(timestamps)) return []
+  const list = body[`${timestamps}s`]
+  if (list !== undefined && list !== null) return []
+  return [{ setting: 'timestamps', problem: `the answer has no times of a ${timestamps}` }]
 }
 
 /**
  * The items of a list with times. A list in which one item makes no sense is left out as a whole, with a warning: what is left of it would look
  * complete. Without a list there is nothing to tell.
  */
-function timed<Item>(
+function timed<Item extends TranscriptWord>(
   list: unknown,
   name: string,
   itemOf: (item: JsonObject) => Item | undefined,
+  duration: number | undefined,
 ): readonly [readonly Item[] | undefined, readonly Warning[]] {
   if (list === undefined || list === null) return [undefined, []]
-  const items = asList(list).map((item) => itemOf(asObject(item) ?? {}))
+  // A server that does not know the length says 0.
+  const end = (duration === undefined || duration === 0 ? longest : duration) + slack
+  let before = 0
+  const items = asList(list).map((value) => {
+    const item = itemOf(asObject(value) ?? {})
+    if (item === undefined || item.start < before || item.end > end) return undefined
+    // Speakers may talk at once.
+    if (!('speaker' in item)) before = Math.max(0, item.start - 1)
+    return item
+  })
   const wrong = Array.isArray(list) ? items.indexOf(undefined) : 0
   if (wrong === -1) return [items.filter((item) => item !== undefined), []]
   const place = Array.isArray(list) ? `${name}[${wrong}] has no legal times or no text` : 'no list'
   const problem = `the ${name} of the answer were left out: ${place}`
   return [undefined, [{ setting: 'timestamps', problem }]]
 }
+
+/** The longest recording in seconds, a year, if its length is not known. */
+const longest = 366 * 24 * 3600
+
+/** How many seconds a time may go beyond the end. Lengths are rounded, and the last window of a model is half a minute. */
+const slack = 30
 
 function segmentOf(item: JsonObject): TranscriptSegment | undefined {
   const word = timesOf(item, item['text'])

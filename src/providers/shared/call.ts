@@ -8,6 +8,7 @@ import type { Fetch, HttpCall } from '../../http/call.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import { asCallerCounts } from '../../run/context.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
 import {
   anyFunction,
@@ -21,11 +22,12 @@ import {
   type Check,
   type Checks,
 } from '../../schema/checks.ts'
+import type { Issue } from '../../types/error-data.ts'
 import type { ModelEvent } from '../../types/events.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
-import { hasMedia, resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
+import { resolveMedia, type MediaLimits } from '../../vision/resolve-images.ts'
 import { located, refuseMedia } from './files.ts'
 import { requestSchemas, type RequestSchemas } from './schemas.ts'
 
@@ -287,7 +289,7 @@ export function chatAdapter(wire: ProviderWire): ChatAdapter {
     join: joined,
     async render(request, context) {
       const { provider, warn } = context
-      if (media === undefined && hasMedia(request)) refuseMedia(provider, request)
+      if (media === undefined) refuseMedia(provider, request)
       const schemas = requestSchemas(provider, warn)
       const rendered = await wire.render(request, { ...context, schemas })
       const over = optionsFor(connection.api, provider, request.providerOptions)
@@ -376,11 +378,16 @@ function namedRequest(
   throw new EngineError('missing_model', `${provider} needs a model`, { provider })
 }
 
-function checkedMedia(request: ModelRequest, { connection, media }: LeanWire): ModelRequest {
-  const { provider } = connection
-  return media !== undefined && hasMedia(request)
-    ? resolveMedia(request, { provider, ...media })
-    : request
+function checkedMedia(
+  request: ModelRequest,
+  { connection: { provider }, media }: LeanWire,
+  warn: Warn,
+): ModelRequest {
+  if (media === undefined) return request
+  const left: Issue[] = []
+  const checked = resolveMedia(request, { provider, ...media, left })
+  for (const { path, problem } of asCallerCounts(request, left)) warn(path, problem)
+  return checked
 }
 
 /** An empty list of stop sequences says nothing, and some APIs refuse it. */
@@ -408,7 +415,7 @@ export async function renderedCall(
   asked: ModelRequest,
   context: LeanContext,
 ): Promise<RenderedCall> {
-  const request = namedRequest(checkedMedia(withoutEmpty(asked), wire), wire)
+  const request = namedRequest(checkedMedia(withoutEmpty(asked), wire, context.warn), wire)
   try {
     return await wire.render(request, context)
   } catch (error) {

@@ -56,15 +56,10 @@ export function unsupportedFile(
 const refusedFiles = /* @__PURE__ */ new WeakMap<object, MediaFile | Image>()
 
 /** Refuses the first image or file of a request, for an API that takes none. */
-export function refuseMedia(provider: string, request: ModelRequest): never {
-  const parts = request.messages.flatMap(({ content }) =>
-    typeof content === 'string' ? [] : content,
-  )
+export function refuseMedia(provider: string, { messages }: ModelRequest): void {
+  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
   const [file] = parts.flatMap((part) => mediaIn(part) ?? [])
-  const instead = 'its API takes text only'
-  throw file === undefined
-    ? new AdapterError('unsupported_feature', `${provider} takes text only`, { provider })
-    : located(unsupportedFile(provider, file, instead), request)
+  if (file !== undefined) throw unsupportedFile(provider, file, 'its API takes text only')
 }
 
 function mediaIn(part: Part): MediaFile | Image | undefined {
@@ -74,18 +69,20 @@ function mediaIn(part: Part): MediaFile | Image | undefined {
 
 /** What the rendering of a request threw. The error of a file gets the place of the file in its message. */
 export function located(thrown: unknown, request: ModelRequest): unknown {
-  const file = thrown instanceof AdapterError ? refusedFiles.get(thrown) : undefined
-  if (!(thrown instanceof AdapterError) || file === undefined) return thrown
+  // Only an AdapterError is in it.
+  const error = thrown as AdapterError
+  const file = refusedFiles.get(error)
+  if (file === undefined) return thrown
   const issues = request.messages.flatMap(({ content }, index) =>
     typeof content === 'string'
       ? []
       : content.flatMap((part, at) =>
           mediaIn(part) === file
-            ? [{ path: `messages[${index}].content[${at}]`, problem: thrown.message }]
+            ? [{ path: `messages[${index}].content[${at}]`, problem: error.message }]
             : [],
         ),
   )
   const [place] = asCallerCounts(request, issues)
-  if (place !== undefined) thrown.message = `${place.path}: ${place.problem}`
+  if (place !== undefined) error.message = `${place.path}: ${place.problem}`
   return thrown
 }

@@ -8,6 +8,15 @@ import { hasOracles, loadOracle } from '../../server/wire/shared.ts'
 
 const wav = sineWav(0.2)
 
+/** The recording with other lengths in its header. */
+function wavOf(whole: number, samples: number): Uint8Array<ArrayBuffer> {
+  const bytes = wav.slice()
+  const view = new DataView(bytes.buffer)
+  view.setUint32(4, whole, true)
+  view.setUint32(40, samples, true)
+  return bytes
+}
+
 function request(fields: Partial<SpeechRequest> = {}): SpeechRequest {
   return { text: 'Hello', model: 'gpt-4o-mini-tts', providerOptions: {}, metadata: {}, ...fields }
 }
@@ -246,9 +255,88 @@ describe('an answer', () => {
       reason: 'truncated',
       message: `the answer of openai ended after ${wav.length} of ${wav.length + 1} bytes`,
     })
-    const packed = { ...short, 'content-encoding': 'gzip' }
-    const { fetch: other } = stubFetch(audio(packed))
-    expect(await all(openaiSpeech({ apiKey: 'k', fetch: other }).speak(request()))).toHaveLength(3)
+  })
+
+  test.each<[string, Uint8Array<ArrayBuffer>]>([
+    ['the samples that its header promises', wav.slice(0, 1000)],
+    ['one byte', wav.slice(0, -1)],
+    ['its samples, and half of its header', wav.slice(0, 30)],
+    ['its samples, of a length that is not known', wavOf(0xffffffff, 0xffffffff).slice(0, 40)],
+    ['samples, of which only their own length is known', wavOf(0, wav.length - 44).slice(0, 1000)],
+    ['a chunk after the samples', wavOf(wav.length + 100, wav.length - 44)],
+  ])('that ends well, as a WAV file without %s, is truncated', async (_what, bytes) => {
+    const [first, second] = [bytes.subarray(0, 1), bytes.subarray(1)]
+    for (const pieces of [[bytes], [first, second], Array.from(bytes, (byte) => [byte])]) {
+      const { body } = inPieces(pieces.map((piece) => Uint8Array.from(piece)))
+      const headers = { 'content-type': 'audio/wav' }
+      const { fetch } = stubFetch(() => new Response(body, { headers }))
+      const events: SpeechEvent[] = []
+      const reading = (async () => {
+        for await (const event of openaiSpeech({ apiKey: 'k', fetch }).speak(request())) {
+          events.push(event)
+        }
+      })()
+      await expect(reading).rejects.toMatchObject({
+        name: 'StreamError',
+        reason: 'truncated',
+        message: expect.stringContaining('by the header of its WAV file'),
+        metadata: { bytesReceived: bytes.length },
+      })
+      expect(events[0]?.type).toBe('speech_started')
+      expect(events.at(-1)?.type).toBe('audio_delta')
+    }
+  })
+
+  test.each<[string, Uint8Array<ArrayBuffer>]>([
+    ['of the largest length', wavOf(0xffffffff, 0xffffffff)],
+    ['of no length', wavOf(0, 0)],
+    ['of an empty file', wavOf(36, 0)],
+    ['of two gigabytes', wavOf(0x7ffff024, 0x7ffff000)],
+    ['that counts a byte that makes it even', wavOf(wav.length - 7, wav.length - 44)],
+  ])('as a WAV file with a header %s is whole', async (_what, bytes) => {
+    const { fetch } = stubFetch(audio({ 'content-type': 'audio/wav' }, bytes))
+    const events = await all(openaiSpeech({ apiKey: 'k', fetch }).speak(request()))
+    expect(events.at(-1)?.type).toBe('speech_completed')
+  })
+
+  test.each<[string, string, string | Uint8Array<ArrayBuffer>]>([
+    ['events', 'audio/wav', 'data: {"text": 1}\n\n'],
+    ['mp3', 'audio/wav', new Uint8Array([0xff, 0xfb, 0x90, 0xc4, 0, 0, 0, 0, 0, 0, 0, 0])],
+    ['WAV', 'audio/mpeg', wav],
+    ['WAV', 'audio/flac', wav],
+    ['WAV', 'audio/ogg', wav],
+  ])('of %s under %s is malformed', async (_what, mimeType, bytes) => {
+    const { fetch } = stubFetch(audio({ 'content-type': mimeType }, bytes))
+    await expect(all(openaiSpeech({ apiKey: 'k', fetch }).speak(request()))).rejects.toMatchObject({
+      name: 'AdapterError',
+      reason: 'malformed_response',
+      message: expect.stringContaining(`is declared as ${mimeType}, but its bytes are not`),
+    })
+  })
+
+  test('of MPEG audio may be of any layer and rate', async () => {
+    for (const second of [0xe3, 0xf3, 0xfb, 0xfd]) {
+      const bytes = new Uint8Array([0xff, second, 0x90, 0xc4, 0, 0, 0, 0, 0, 0, 0, 0])
+      const { fetch } = stubFetch(audio({ 'content-type': 'audio/mpeg' }, bytes))
+      expect(await all(openaiSpeech({ apiKey: 'k', fetch }).speak(request()))).toHaveLength(3)
+    }
+  })
+
+  test('that is a part of a file, or compressed, is malformed: it cannot be told whether it is whole', async () => {
+    const headers = { 'content-type': 'audio/wav' }
+    const part = stubFetch(() => new Response(wav, { status: 206, headers }))
+    const call = all(openaiSpeech({ apiKey: 'k', fetch: part.fetch }).speak(request()))
+    await expect(call).rejects.toMatchObject({ reason: 'malformed_response', status: 206 })
+    expect(part.calls[0]?.headers.get('accept-encoding')).toBe('identity')
+    const packed = stubFetch(audio({ ...headers, 'content-encoding': 'gzip' }))
+    const other = all(openaiSpeech({ apiKey: 'k', fetch: packed.fetch }).speak(request()))
+    await expect(other).rejects.toMatchObject({
+      reason: 'malformed_response',
+      message: expect.stringContaining('content-encoding gzip'),
+    })
+    const plain = stubFetch(audio({ ...headers, 'content-encoding': 'identity' }))
+    const good = all(openaiSpeech({ apiKey: 'k', fetch: plain.fetch }).speak(request()))
+    expect(await good).toHaveLength(3)
   })
 
   test('is bounded in its size', async () => {

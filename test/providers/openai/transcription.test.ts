@@ -83,7 +83,8 @@ describe('a request', () => {
       [],
     ],
   ])('to %s with %j has what that model takes', async (model, fields, expected, warned) => {
-    const { fields: form, response } = await sent({ model, ...fields })
+    const answer = { text: 'Hello', segments: [], words: [] }
+    const { fields: form, response } = await sent({ model, ...fields }, answer)
     expect(form).toEqual({ model, ...expected })
     expect(response.warnings.map(({ setting }) => setting)).toEqual(warned)
   })
@@ -299,6 +300,22 @@ describe('an answer', () => {
     ['a passage that is none', { segments: [null] }, 'segments[0]'],
     ['passages that are no list', { segments: { 0: {} } }, 'no list'],
     ['a word without an end', { words: [{ word: 'a', start: 0 }] }, 'words[0]'],
+    [
+      'words that run backwards',
+      {
+        words: [
+          { word: 'a', start: 5, end: 6 },
+          { word: 'b', start: 1, end: 2 },
+        ],
+      },
+      'words[1]',
+    ],
+    ['a word of ages', { words: [{ word: 'a', start: 0, end: 1e308 }] }, 'words[0]'],
+    [
+      'a word long after the end',
+      { words: [{ word: 'a', start: 0, end: 99 }], duration: 3 },
+      'words[0]',
+    ],
   ])(
     'with %s keeps its text and leaves the times out, which it says',
     async (_what, more, place) => {
@@ -310,6 +327,26 @@ describe('an answer', () => {
       expect(response.warnings[0]?.problem).toContain(place)
     },
   )
+
+  test('without the times that were asked for says so', async () => {
+    const asked = { model: 'whisper-1', timestamps: 'word' } as const
+    const segments = [{ text: 'Hello', start: 0, end: 1 }]
+    const { response } = await sent(asked, { text: 'Hello', segments })
+    expect(response.segments).toEqual(segments)
+    expect(response.warnings).toEqual([
+      { setting: 'timestamps', problem: 'the answer has no times of a word' },
+    ])
+  })
+
+  test('with a length of 0, and with speakers who talk at once, has its times', async () => {
+    const segments = [
+      { text: 'a', start: 5, end: 6, speaker: 'A' },
+      { text: 'b', start: 1, end: 7, speaker: 'B' },
+    ]
+    const { response } = await sent({}, { text: 'Hello', segments, duration: 0 })
+    expect(response.segments).toEqual(segments)
+    expect(response.warnings).toEqual([])
+  })
 
   test('with an infinite time leaves the times out', async () => {
     const text = '{"text":"a","segments":[{"text":"a","start":0,"end":1e999}],"duration":1e999}'
