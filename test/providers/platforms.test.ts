@@ -584,6 +584,37 @@ describe('failures', () => {
     expect(String(error)).toContain('[redacted]')
   })
 
+  test('nor are its parts, in an error or an answer; the time of it stays', async () => {
+    const signature = '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'
+    const date = '20261117T131127Z'
+    const signed = (response: () => Response): ChatAdapter =>
+      anthropic({
+        platform: 'bedrock',
+        region: 'us-east-1',
+        sign: () => ({
+          authorization: `AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20261117/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=${signature}`,
+          'x-amz-date': date,
+        }),
+        fetch: async () => response(),
+      })
+    const words = `AKIAIOSFODNN7EXAMPLE signed ${signature} at ${date}`
+    const headers = { 'x-amzn-errortype': 'AccessDenied', 'x-amzn-requestid': signature }
+    const refused = await failure(
+      signed(() => Response.json({ message: words }, { status: 403, headers })),
+    )
+    expect(refused).toMatchObject({
+      message: `[redacted] signed [redacted] at ${date}`,
+      metadata: { providerRequestId: '[redacted]' },
+    })
+    const adapter = signed(() =>
+      wireResponse(renderWire('anthropic', [['text', words]], { platform: 'bedrock' })),
+    )
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6' })
+    expect((await generate(engine, [user('hi')])).outputText).toBe(
+      `[redacted] signed [redacted] at ${date}`,
+    )
+  })
+
   const google = (code: number, status: string, message: string) => ({
     error: { code, status, message },
   })

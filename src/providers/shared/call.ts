@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { randomId, type NewId } from '../../core/ids.ts'
-import { fromEnvironment, type KeyNeed } from '../../core/keys.ts'
+import { fromEnvironment, isKey, type KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
 import { thrownText } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
@@ -118,7 +118,7 @@ export function settleConnection(
   const baseUrl = address.replace(/\/+$/, '')
   const { headers = {}, model } = options
   const provider = options.provider ?? defaults.provider
-  const own = options.apiKey?.trim() === '' ? undefined : options.apiKey
+  const own = isKey(options.apiKey) ? options.apiKey : undefined
   // A function may bring the credentials.
   const credentials =
     typeof headers === 'function' ||
@@ -141,11 +141,11 @@ export function settleConnection(
 
 /** The address that a variable of the environment names. An empty one names none. */
 function addressInEnvironment({
-  baseUrlVariable,
+  baseUrlVariable = '',
   versionPath = '',
 }: ConnectionDefaults): string | undefined {
-  const address = baseUrlVariable === undefined ? '' : fromEnvironment(baseUrlVariable)?.trim()
-  if (baseUrlVariable === undefined || address === undefined || address === '') return undefined
+  const address = fromEnvironment(baseUrlVariable)?.trim() ?? ''
+  if (address === '') return undefined
   assertValid('invalid_options', within(baseUrlVariable, connectionChecks.baseUrl(address)))
   return /\/v\d+[a-z]*\/*$/.test(address) ? address : address.replace(/\/+$/, '') + versionPath
 }
@@ -190,7 +190,7 @@ function keyOf(
   apiKey: string | undefined,
   requestId?: string,
 ): string | undefined {
-  const found = apiKey === undefined || apiKey.trim() === '' ? ownKey() : apiKey
+  const found = isKey(apiKey) ? apiKey : ownKey()
   if (found !== undefined || !key.required) return found
   const message = `no API key for ${provider}: pass apiKey, or call setKey`
   throw new EngineError('missing_key', message, { provider, requestId })
