@@ -317,7 +317,16 @@ describe('options', () => {
     [{ sign: () => ({}) }, 'unknown key sign'],
     [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
     [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'other than anthropic'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'openai' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'Anthropic' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'groq' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic-vertex' }, 'a name of your'],
+    [
+      { platform: 'vertex', project, provider: 'gemini-vertex' },
+      'provider must be anthropic-vertex',
+    ],
+    [{ platform: 'vertex', project, provider: '' }, 'a name of your own'],
   ])('of Claude: %j is refused', (given, words) => {
     expect(refused(given)).toMatchObject({ name: 'ValidationError', reason: 'invalid_options' })
     expect(refused(given)).toMatchObject({ message: expect.stringContaining(words) })
@@ -328,9 +337,20 @@ describe('options', () => {
     [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
     [{ project }, 'unknown key project'],
     [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
-    [{ platform: 'vertex', project, provider: 'gemini' }, 'other than gemini'],
+    [{ platform: 'vertex', project, provider: 'gemini' }, 'provider must be gemini-vertex'],
+    [{ platform: 'vertex', project, provider: 'google' }, 'a name of your own'],
+    [{ platform: 'vertex', project, provider: 'anthropic' }, 'a name of your own'],
+    [{ platform: 'vertex', project, provider: 'azure_openai' }, 'a name of your own'],
   ])('of Gemini: %j is refused', (given, words) => {
     expect(refused(given, gemini)).toMatchObject({ message: expect.stringContaining(words) })
+  })
+
+  test('the name is the own one, or one of yours', () => {
+    const names = ['claude', 'my-openai', 'anthropic-bedrock']
+    const made = names.map((provider) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', provider }),
+    )
+    expect(made.map(({ provider }) => provider)).toEqual(names)
   })
 
   test('that do not belong together do not compile', () => {

@@ -1,4 +1,4 @@
-import { must, type Check, type Checks } from '../../schema/checks.ts'
+import { fine, must, someText, type Check, type Checks } from '../../schema/checks.ts'
 import {
   settleConnection,
   urlOf,
@@ -39,8 +39,9 @@ export function settlePlaced(
   const isExpress = publisher === 'google' && given === undefined
   const { project = isExpress ? undefined : '' } = options
   const all = { ...options, region, ...(isVertex && { project }) }
+  const own = `${api}-${platform}`
   const connection = settleConnection(all, {
-    provider: `${api}-${platform}`,
+    provider: own,
     baseUrl: isVertex
       ? `https://${vertexHost(region)}.googleapis.com/${apiVersion}`
       : `https://bedrock-runtime.${region}.amazonaws.com`,
@@ -49,7 +50,11 @@ export function settlePlaced(
     checks: {
       ...checks,
       ...placed,
-      provider: must(`a name other than ${api}`, (value) => value !== api),
+      // The key of another provider would be found by its name, and sent to the platform.
+      provider: must(
+        `${own} or a name of your own that is no other provider's`,
+        (value) => value === own || (someText(value) === fine && !known.test(`${value}`)),
+      ),
       region: name,
       ...(isVertex && { project: name }),
     },
@@ -58,6 +63,10 @@ export function settlePlaced(
   const path = isVertex ? `${place}/publishers/${publisher}` : '/model'
   return { ...connection, baseUrl: urlOf(connection, path) }
 }
+
+/** The names under which the keys of other providers are found, however they are written. */
+const known =
+  /^(?:(?:azure.)?openai|azure|google|(?:anthropic|gemini)(?:.vertex|.bedrock)?|cohere|openrouter|groq|deepseek|xai|mistral|together|fireworks|cerebras)$/i
 
 /** A part of an address. */
 const name: Check = must(
