@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { anthropic, type SignRequest, type UnsignedRequest } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
@@ -433,6 +434,84 @@ describe('keys', () => {
       message: expect.stringContaining('no metadata server'),
     })
   })
+
+  const failing = (thrown: Error) => ({
+    adapter: anthropic({
+      platform: 'vertex',
+      project,
+      headers: () => Promise.reject(thrown),
+      fetch: () => Promise.reject(new Error('nothing is sent')),
+    }),
+    model: 'claude-sonnet-4-6',
+  })
+
+  test('what a token function throws is described without what may be a token', async () => {
+    const secrets = [
+      'ya29.a0AfB_byC-1234567890',
+      'GOCSPX1aB2cD3eF4gH5iJ',
+      'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    ]
+    const thrown = Object.assign(new Error(`invalid_grant for ${secrets.join(', ')} of me`), {
+      config: { data: secrets[1] },
+      cause: new Error(`refused ${secrets[2]}`),
+    })
+    const error: unknown = await generate(createEngine(failing(thrown)), [user('hi')]).catch(
+      (caught: unknown) => caught,
+    )
+    expect(error).toMatchObject({
+      reason: 'authentication_failed',
+      message: expect.stringContaining(
+        'invalid_grant for [redacted], [redacted], [redacted] of me',
+      ),
+      cause: { name: 'Error', cause: { message: 'refused [redacted]' } },
+    })
+    for (const secret of secrets) expect(inspect(error, { depth: 9 })).not.toContain(secret)
+  })
+
+  test('a long text of a token function is cut', async () => {
+    const long = createEngine(failing(new Error('no. '.repeat(1000))))
+    const error: unknown = await generate(long, [user('hi')]).catch((caught: unknown) => caught)
+    expect(error).toMatchObject({ message: expect.stringMatching(/^.{1,300}$/) })
+    expect(JSON.stringify(error)).not.toContain('no. '.repeat(80))
+  })
+
+  test('a token function that fails now and then is retried by a policy that names the reason', async () => {
+    let count = 0
+    const make: Make = (fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        headers: async () => {
+          if (++count % 2 === 1) throw new Error('no metadata server')
+          return { authorization: `Bearer token-${count}` }
+        },
+      })
+    const answer = (): Promise<Response> =>
+      wireResponse(renderWire('anthropic', hello, { platform: 'vertex' }))
+    const asked = { adapter: make(answer), model: 'claude-sonnet-4-6' }
+    const retry = { retryOn: ['authentication_failed'], baseDelayMs: 0, jitterMs: 0 } as const
+    const engine = createEngine({ ...asked, retry })
+    expect((await generate(engine, [user('hi')])).outputText).toBe('Hello')
+    expect(count).toBe(2)
+    await expect(generate(createEngine(asked), [user('hi')])).rejects.toMatchObject({
+      reason: 'authentication_failed',
+    })
+    expect(count).toBe(3)
+  })
+
+  test('a header that is undefined is not sent', async () => {
+    const { headers } = await sent((fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        headers: () => ({ authorization: 'Bearer x1', 'x-goog-user-project': undefined }),
+      }),
+    )
+    expect(headers).toMatchObject({ authorization: 'Bearer x1' })
+    expect(headers).not.toHaveProperty('x-goog-user-project')
+  })
 })
 
 describe('sign', () => {
@@ -453,6 +532,14 @@ describe('sign', () => {
     expect([authorization, date]).toEqual(['AWS4-HMAC-SHA256 Credential=x', '20260101T000000Z'])
     expect(seen).toEqual([{ method: 'POST', url, headers: rest, body: text }])
     expect(JSON.parse(text)).toMatchObject({ anthropic_beta: ['one'] })
+  })
+
+  test('may return undefined for a header that is not needed', async () => {
+    const { headers } = await sent(
+      signing(() => ({ authorization: 'AWS4 x', 'x-amz-security-token': undefined })),
+    )
+    expect(headers).toMatchObject({ authorization: 'AWS4 x' })
+    expect(headers).not.toHaveProperty('x-amz-security-token')
   })
 
   test('works on Vertex AI as well', async () => {
@@ -607,7 +694,7 @@ describe('failures', () => {
   test('nor are its parts, in an error or an answer; the time of it stays', async () => {
     const signature = '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'
     const date = '20261117T131127Z'
-    const signed = (response: () => Response): ChatAdapter =>
+    const signed = (response: () => Response | Promise<Response>): ChatAdapter =>
       anthropic({
         platform: 'bedrock',
         region: 'us-east-1',

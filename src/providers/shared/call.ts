@@ -2,7 +2,8 @@ import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { randomId, type NewId } from '../../core/ids.ts'
 import { fromEnvironment, isKey, type KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
-import { thrownText } from '../../errors/to-json-value.ts'
+import { mapTexts, redactThrown } from '../../errors/redact.ts'
+import { thrownText, toJsonValue } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
@@ -22,6 +23,7 @@ import {
   type Checks,
 } from '../../schema/checks.ts'
 import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
@@ -37,9 +39,9 @@ export interface ConnectionOptions {
   readonly apiKey?: string | undefined
   /**
    * Sent with every call. They override the adapter's own headers. A function is called for each call, so that a token that
-   * expires can be renewed; it may return a promise.
+   * expires can be renewed; it may return a promise. What it returns as `undefined` is not sent.
    */
-  readonly headers?: CallHeaders | (() => CallHeaders | Promise<CallHeaders>) | undefined
+  readonly headers?: CallHeaders | (() => MadeHeaders | Promise<MadeHeaders>) | undefined
   /** The model of an engine or a request that names none. */
   readonly model?: string | undefined
   /** Replaces the platform's `fetch`. */
@@ -50,6 +52,9 @@ export interface ConnectionOptions {
 
 /** Names and values of headers. */
 export type CallHeaders = Readonly<Record<string, string>>
+
+/** Headers as a function of the caller makes them. */
+type MadeHeaders = Readonly<Record<string, string | undefined>>
 
 /** The checks of the common options. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
@@ -152,7 +157,10 @@ function addressInEnvironment({
 
 /**
  * The headers of one call. A function that fails is a failed authentication: it brings a token. So is a header for a key
- * that has none, as `Bearer ${token}` of a token that is not there.
+ * that has none, as `Bearer ${token}` of a token that is not there. Other headers may be `undefined`: they are not sent.
+ *
+ * What was thrown may quote a token, so it is described without what looks like one. Such a failure may pass, but is retried
+ * only by a policy that names its reason.
  */
 export async function headersOf(
   headers: NonNullable<ConnectionOptions['headers']>,
@@ -164,11 +172,12 @@ export async function headersOf(
     const isEmpty = (name: string): boolean =>
       name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
     if (keyHeaders.some(isEmpty)) throw new Error('a key is empty')
-    return made
-  } catch (cause) {
-    if (isAllmError(cause)) throw cause
-    const message = `the headers for ${facts.provider} could not be made: ${thrownText(cause)}`
-    throw new AdapterError('authentication_failed', message, { ...facts, cause })
+    return defined<CallHeaders>(made)
+  } catch (thrown) {
+    if (isAllmError(thrown)) throw thrown
+    const message = redactThrown(`the headers for ${facts.provider} failed: ${thrownText(thrown)}`)
+    const cause = mapTexts(toJsonValue(thrown), redactThrown)
+    throw new AdapterError('authentication_failed', message, { ...facts, cause, retryable: true })
   }
 }
 
@@ -464,7 +473,7 @@ function joined(name: string, layers: readonly CallHeaders[]): CallHeaders {
   return used.size === 0 ? {} : { [name]: [...used].join(',') }
 }
 
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+function lowerCased<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   )
