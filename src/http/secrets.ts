@@ -69,7 +69,7 @@ function secretValues(call: SecretCall): string[] {
   }
   const found = values
     .filter(([name, value]) => secretNames.test(name) || isToken(name, value))
-    .flatMap(([, value]) => [value, ...(value.match(signed) ?? [])])
+    .flatMap(([, value]) => [value].concat(value.match(signed) ?? []))
   const all = [...found, ...(secrets ?? []), apiKey]
     .map((value) => value.replace(scheme, '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)

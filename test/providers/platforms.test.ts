@@ -30,7 +30,9 @@ interface Sent {
   readonly text: string
 }
 
-type Make = (fetch: (url: string, init: RequestInit) => Promise<Response>) => ChatAdapter
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+type Make = (fetch: Fetch) => ChatAdapter
 
 const hello: Script = [
   ['text', 'Hello'],
@@ -306,22 +308,21 @@ describe('options', () => {
   }
 
   test.each([
-    [{ platform: 'bedrock' }, 'region must be'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
+    [{ platform: 'bedrock' }, 'region is missing: bedrock needs a region, such as us-east-1'],
+    [{ platform: 'vertex', region: 'us-east5' }, 'project is missing: vertex needs a project'],
     [{ platform: 'vertex', project: '../x' }, 'project must be'],
     [{ platform: 'vertex', project: '..' }, 'project must be'],
     [{ platform: 'vertex', project, region: 'evil.example/#' }, 'region must be'],
     [{ platform: 'bedrock', region: 'us-east-1@evil.example' }, 'region must be'],
     [{ platform: 'azure', region: 'x' }, 'platform must be one of vertex, bedrock'],
-    [{ region: 'us-east5' }, 'unknown key region'],
-    [{ project }, 'unknown key project'],
-    [{ sign: () => ({}) }, 'unknown key sign'],
-    [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
+    [{ region: 'us-east5' }, 'region is only for platform vertex or bedrock'],
+    [{ project }, 'project is only for platform vertex'],
+    [{ sign: () => ({}) }, 'sign is only for platform'],
+    [{ platform: 'bedrock', region: 'us-east-1', project }, 'project is only for platform vertex'],
     [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'a name of your own'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'openai' }, 'a name of your own'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'Anthropic' }, 'a name of your own'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'groq' }, 'a name of your own'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic-vertex' }, 'a name of your'],
     [
       { platform: 'vertex', project, provider: 'gemini-vertex' },
@@ -335,8 +336,8 @@ describe('options', () => {
 
   test.each([
     [{ platform: 'bedrock' }, 'platform must be one of vertex'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
-    [{ project }, 'unknown key project'],
+    [{ platform: 'vertex', region: 'us-east5' }, 'project is missing: vertex needs a project'],
+    [{ project }, 'project is only for platform'],
     [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
     [{ platform: 'vertex', project, provider: 'gemini' }, 'provider must be gemini-vertex'],
     [{ platform: 'vertex', project, provider: 'google' }, 'a name of your own'],
@@ -406,7 +407,11 @@ describe('keys', () => {
       vi.stubEnv('ANTHROPIC_BASE_URL', 'https://never.example')
       vi.stubEnv('GOOGLE_GEMINI_BASE_URL', 'https://never.example')
       const make = makers[name] ?? (() => anthropic())
-      await expect(sent(make)).rejects.toMatchObject({ reason: 'missing_key', provider: name })
+      await expect(sent(make)).rejects.toMatchObject({
+        reason: 'missing_key',
+        provider: name,
+        message: expect.stringContaining(name.endsWith('vertex') ? 'pass headers' : 'pass sign'),
+      })
       vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
       const { url, headers } = await sent(make)
       expect(url).not.toContain('never')
@@ -434,6 +439,35 @@ describe('keys', () => {
       message: expect.stringContaining('no metadata server'),
     })
   })
+
+  const headers = async () => ({ 'x-team': 'blue' })
+  const sign = () => ({ 'x-amz-date': '20261117T131127Z' })
+  const bare: Readonly<Record<string, (address: object, fetch: Fetch) => ChatAdapter>> = {
+    'anthropic-vertex': (at, fetch) =>
+      anthropic({ platform: 'vertex', project, headers, fetch, ...at }),
+    'anthropic-bedrock': (at, fetch) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', sign, fetch, ...at }),
+    'gemini-vertex': (at, fetch) => gemini({ platform: 'vertex', project, headers, fetch, ...at }),
+  }
+
+  test.each(Object.entries(bare))(
+    '%s: a function that brings no credentials is missing_key, and nothing is sent, unless the address is your own',
+    async (name, make) => {
+      const fetch = vi.fn<Fetch>()
+      await expect(sent(() => make({}, fetch))).rejects.toMatchObject({
+        reason: 'missing_key',
+        provider: name,
+        requestId: expect.any(String),
+      })
+      expect(fetch).not.toHaveBeenCalled()
+      const { url } = await sent((send) => make({ baseUrl: 'https://proxy.example' }, send))
+      expect(url).toContain('https://proxy.example/')
+      vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
+      expect((await sent((send) => make({}, send))).headers).toMatchObject({
+        authorization: 'Bearer own-token',
+      })
+    },
+  )
 
   const failing = (thrown: Error) => ({
     adapter: anthropic({
@@ -563,6 +597,7 @@ describe('sign', () => {
     ],
     ['rejects', () => Promise.reject(new Error('credentials expired'))],
     ['returns an empty authorization', () => ({ authorization: '' })],
+    ['returns nothing', () => undefined as never],
   ] as const)('that %s is authentication_failed, and nothing is sent', async (_name, sign) => {
     const fetch = vi.fn<() => Promise<Response>>()
     await expect(sent(() => signing(sign)(fetch))).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import {
   type ConnectionOptions,
   type ProviderWire,
 } from '../shared/call.ts'
-import { settlePlaced } from '../shared/platform.ts'
+import { credentialed, settlePlaced } from '../shared/platform.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
@@ -94,12 +94,11 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
 }
 
 /** With a project, the key is an access token. Vertex AI lists models in another way. */
-function geminiWire(
-  connection: Connection,
-  { platform, project }: Pick<AnyOptions, 'platform' | 'project'>,
-): ProviderWire {
+function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
+  const { platform, project } = options
   return {
     connection,
+    prepare: platform && ((call) => credentialed(call, options)),
     models: platform ? '' : '/models',
     media: imageLimits,
     keyHeader: project === undefined ? keyHeader : undefined,

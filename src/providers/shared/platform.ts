@@ -1,4 +1,7 @@
-import { fine, must, someText, type Check, type Checks } from '../../schema/checks.ts'
+import { keyVariables } from '../../core/keys.ts'
+import { EngineError } from '../../errors/errors.ts'
+import type { HttpCall } from '../../http/call.ts'
+import { must, type Check, type Checks } from '../../schema/checks.ts'
 import {
   settleConnection,
   urlOf,
@@ -18,11 +21,11 @@ interface PlacedOptions extends ConnectionOptions {
 
 /**
  * Checks the options of an adapter that may be on a platform and settles them. `publisher` is the maker of the models, in the words
- * of Vertex AI; without a platform, `plain` is what holds.
+ * of Vertex AI; without a platform, `plain` is what holds. `placed` are the checks of options that only platforms have.
  *
- * A platform has its own name, address and keys: a key that is found by the name of the API must not be sent there, so that name is
- * refused. What is missing, or is not of the platform, is refused by name. Google's models also have an express mode without a
- * project.
+ * A platform has its own name, address and keys: a key that is found by the name of another provider must not be sent there, so
+ * such a name is refused. What is missing, or is not of the platform, is refused by name. Google's models also have an express mode
+ * without a project.
  */
 export function settlePlaced(
   options: PlacedOptions,
@@ -30,33 +33,38 @@ export function settlePlaced(
   plain: ConnectionDefaults,
   placed: Checks = {},
 ): Connection {
-  // Options that are no object are refused there.
-  if (options?.platform === undefined) return settleConnection(options, plain)
   const { provider: api, checks } = plain
+  // Options that are no object are refused there.
+  if (options?.platform === undefined) {
+    return settleConnection(options, {
+      ...plain,
+      checks: { sign: needsPlatform, ...checks, region: needsPlatform, project: needsPlatform },
+    })
+  }
   const { platform, region: given, apiVersion = 'v1' } = options
   const isVertex = platform === 'vertex'
   const region = given ?? (isVertex ? 'global' : '')
   const isExpress = publisher === 'google' && given === undefined
   const { project = isExpress ? undefined : '' } = options
-  const all = { ...options, region, ...(isVertex && { project }) }
   const own = `${api}-${platform}`
+  const all = { ...options, region, ...(isVertex && { project }) }
   const connection = settleConnection(all, {
     provider: own,
     baseUrl: isVertex
       ? `https://${vertexHost(region)}.googleapis.com/${apiVersion}`
       : `https://bedrock-runtime.${region}.amazonaws.com`,
-    keyHeaders: ['x-goog-api-key', 'authorization'],
-    needsKey: options.sign === undefined,
+    keyHeaders,
+    // `credentialed` looks for one when a call is made.
+    needsKey: false,
     checks: {
       ...checks,
       ...placed,
-      // The key of another provider would be found by its name, and sent to the platform.
       provider: must(
-        `${own} or a name of your own that is no other provider's`,
-        (value) => value === own || (someText(value) === fine && !known.test(`${value}`)),
+        `${own} or a name of your own`,
+        (value) => typeof value === 'string' && (value === own || !taken.test(value)),
       ),
-      region: name,
-      ...(isVertex && { project: name }),
+      region: placeName(`${platform} needs a region, such as us-east-1`),
+      project: isVertex ? placeName('vertex needs a project') : needsVertex,
     },
   })
   const place = project === undefined ? '' : `/projects/${project}/locations/${region}`
@@ -64,15 +72,42 @@ export function settlePlaced(
   return { ...connection, baseUrl: urlOf(connection, path) }
 }
 
-/** The names under which the keys of other providers are found, however they are written. */
-const known =
-  /^(?:(?:azure.)?openai|azure|google|(?:anthropic|gemini)(?:.vertex|.bedrock)?|cohere|openrouter|groq|deepseek|xai|mistral|together|fireworks|cerebras)$/i
+/** An option that the given place does not have. */
+const needs =
+  (platform: string): Check =>
+  () => [{ path: '', problem: `is only for platform ${platform}` }]
 
-/** A part of an address. */
+const needsPlatform = needs('vertex or bedrock')
+
+const needsVertex = needs('vertex')
+
+/** The headers that carry credentials. */
+const keyHeaders: readonly string[] = ['x-goog-api-key', 'authorization']
+
+/** The names under which the keys of other providers are found, however they are written, and none at all. */
+const taken = /^(?:(?:azure.)?openai|azure|google|(?:anthropic|gemini)(?:.vertex|.bedrock)?)?$/i
+
+/** A part of an address, and what is wrong without it. */
+function placeName(missing: string): Check {
+  return (value) => (value === '' ? [{ path: '', problem: `is missing: ${missing}` }] : name(value))
+}
+
 const name: Check = must(
   'a name of letters, digits, dots and hyphens',
   (value) => typeof value === 'string' && /^\w[\w.-]*$/.test(value),
 )
+
+/**
+ * A call to a platform that has its credentials. One that has none is refused, and nothing is sent; at an address of your own, a
+ * gateway may add them.
+ */
+export function credentialed(call: HttpCall, { baseUrl, platform }: PlacedOptions): HttpCall {
+  const { provider, headers = {} } = call
+  if (baseUrl !== undefined || keyHeaders.some((header) => header in headers)) return call
+  const ways = platform === 'vertex' ? 'headers' : 'sign'
+  const message = `no credentials for ${provider}: pass ${ways} or a key (apiKey, ${keyVariables(provider)[0]})`
+  throw new EngineError('missing_key', message, { provider })
+}
 
 /** `global` and the two continents have hosts of their own. */
 function vertexHost(region: string): string {
