@@ -308,17 +308,20 @@ describe('options', () => {
   }
 
   test.each([
-    [{ platform: 'bedrock' }, 'region is missing: bedrock needs a region, such as us-east-1'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project is missing: vertex needs a project'],
+    [{ platform: 'bedrock' }, 'region must be a name for bedrock, such as us-east-1'],
+    [
+      { platform: 'vertex', region: 'us-east5' },
+      'project must be a name for vertex, such as my-project',
+    ],
     [{ platform: 'vertex', project: '../x' }, 'project must be'],
     [{ platform: 'vertex', project: '..' }, 'project must be'],
     [{ platform: 'vertex', project, region: 'evil.example/#' }, 'region must be'],
     [{ platform: 'bedrock', region: 'us-east-1@evil.example' }, 'region must be'],
     [{ platform: 'azure', region: 'x' }, 'platform must be one of vertex, bedrock'],
-    [{ region: 'us-east5' }, 'region is only for platform vertex or bedrock'],
-    [{ project }, 'project is only for platform vertex'],
-    [{ sign: () => ({}) }, 'sign is only for platform'],
-    [{ platform: 'bedrock', region: 'us-east-1', project }, 'project is only for platform vertex'],
+    [{ region: 'us-east5' }, 'unknown key region'],
+    [{ project }, 'unknown key project'],
+    [{ sign: () => ({}) }, 'unknown key sign'],
+    [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
     [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'a name of your own'],
     [{ platform: 'bedrock', region: 'us-east-1', provider: 'openai' }, 'a name of your own'],
@@ -336,8 +339,11 @@ describe('options', () => {
 
   test.each([
     [{ platform: 'bedrock' }, 'platform must be one of vertex'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project is missing: vertex needs a project'],
-    [{ project }, 'project is only for platform'],
+    [
+      { platform: 'vertex', region: 'us-east5' },
+      'project must be a name for vertex, such as my-project',
+    ],
+    [{ project }, 'unknown key project'],
     [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
     [{ platform: 'vertex', project, provider: 'gemini' }, 'provider must be gemini-vertex'],
     [{ platform: 'vertex', project, provider: 'google' }, 'a name of your own'],
@@ -410,7 +416,7 @@ describe('keys', () => {
       await expect(sent(make)).rejects.toMatchObject({
         reason: 'missing_key',
         provider: name,
-        message: expect.stringContaining(name.endsWith('vertex') ? 'pass headers' : 'pass sign'),
+        message: expect.stringContaining('pass apiKey, headers or sign'),
       })
       vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
       const { url, headers } = await sent(make)

@@ -105,8 +105,8 @@ function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
     parseFailure,
     splitter: bodySplitter,
     whole: true,
-    render: (request, { provider, stream, newId, warn }) => ({
-      path: methodPath(provider, request.model, stream),
+    render: (request, { stream, newId, warn }) => ({
+      path: methodPath(request.model, stream),
       isMerged: true,
       ...(stream ? { query: { alt: 'sse' } } : {}),
       ...renderRequest(request, { ...connection, warn }),
@@ -115,14 +115,17 @@ function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
   }
 }
 
+/** The path of `generateContent` of a model. A missing model is an `EngineError`. */
+export function wholePath(provider: string, model = ''): string {
+  if (model !== '') return methodPath(model, false)
+  throw new EngineError('missing_model', `${provider} needs a model`, { provider })
+}
+
 /**
  * The path of a model's method: `streamGenerateContent`, or `generateContent` for a whole answer. A model name with a slash
- * (`tunedModels/…`) is a path of its own. A missing model is an `EngineError`.
+ * (`tunedModels/…`) is a path of its own.
  */
-export function methodPath(provider: string, model: string | undefined, stream: boolean): string {
-  if (model === undefined || model === '') {
-    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
-  }
+function methodPath(model: string, stream: boolean): string {
   const path = (model.includes('/') ? model : `models/${model}`)
     .split('/')
     .map(encodeURIComponent)

@@ -16,6 +16,7 @@ import {
   fine,
   optionsOf,
   recordOf,
+  secretText,
   someText,
   text,
   within,
@@ -63,8 +64,7 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
     typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
       : [{ path: '', problem: 'must be an http or https URL without a password' }],
-  apiKey: (value) =>
-    typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
+  apiKey: secretText,
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
   model: someText,
   fetch: anyFunction,
@@ -126,8 +126,7 @@ export function settleConnection(
   const own = isKey(options.apiKey) ? options.apiKey : undefined
   // A function may bring the credentials.
   const credentials =
-    typeof headers === 'function' ||
-    Object.keys(headers).some((name) => keyHeaders.includes(name.toLowerCase()))
+    typeof headers === 'function' || keyHeaders.some((name) => name in lowerCased(headers))
   return {
     provider,
     api: defaults.provider,
@@ -197,12 +196,11 @@ export function urlOf(
 function keyOf(
   { provider, key, ownKey }: Connection,
   apiKey: string | undefined,
-  requestId?: string,
 ): string | undefined {
   const found = isKey(apiKey) ? apiKey : ownKey()
   if (found !== undefined || !key.required) return found
   const message = `no API key for ${provider}: pass apiKey, or call setKey`
-  throw new EngineError('missing_key', message, { provider, requestId })
+  throw new EngineError('missing_key', message, { provider })
 }
 
 /** A request, rendered for one API, and what reads the answer to it. */
@@ -438,7 +436,7 @@ export async function unsentCall(
   const { connection, headers: own = {}, listHeader, keyHeader = bearer } = wire
   const { parseFailure, splitter, join } = wire
   const { headers, apiKey, stream, ...rest } = options
-  const key = keyOf(connection, apiKey, rest.requestId)
+  const key = keyOf(connection, apiKey)
   const layers = [
     own,
     key === undefined ? {} : keyHeader(key),

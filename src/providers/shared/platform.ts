@@ -1,4 +1,3 @@
-import { keyVariables } from '../../core/keys.ts'
 import { EngineError } from '../../errors/errors.ts'
 import type { HttpCall } from '../../http/call.ts'
 import { must, type Check, type Checks } from '../../schema/checks.ts'
@@ -35,12 +34,7 @@ export function settlePlaced(
 ): Connection {
   const { provider: api, checks } = plain
   // Options that are no object are refused there.
-  if (options?.platform === undefined) {
-    return settleConnection(options, {
-      ...plain,
-      checks: { sign: needsPlatform, ...checks, region: needsPlatform, project: needsPlatform },
-    })
-  }
+  if (options?.platform === undefined) return settleConnection(options, plain)
   const { platform, region: given, apiVersion = 'v1' } = options
   const isVertex = platform === 'vertex'
   const region = given ?? (isVertex ? 'global' : '')
@@ -63,8 +57,8 @@ export function settlePlaced(
         `${own} or a name of your own`,
         (value) => typeof value === 'string' && (value === own || !taken.test(value)),
       ),
-      region: placeName(`${platform} needs a region, such as us-east-1`),
-      project: isVertex ? placeName('vertex needs a project') : needsVertex,
+      region: partOf(platform, 'us-east-1'),
+      ...(isVertex && { project: partOf(platform, 'my-project') }),
     },
   })
   const place = project === undefined ? '' : `/projects/${project}/locations/${region}`
@@ -72,40 +66,28 @@ export function settlePlaced(
   return { ...connection, baseUrl: urlOf(connection, path) }
 }
 
-/** An option that the given place does not have. */
-const needs =
-  (platform: string): Check =>
-  () => [{ path: '', problem: `is only for platform ${platform}` }]
-
-const needsPlatform = needs('vertex or bedrock')
-
-const needsVertex = needs('vertex')
-
 /** The headers that carry credentials. */
 const keyHeaders: readonly string[] = ['x-goog-api-key', 'authorization']
 
 /** The names under which the keys of other providers are found, however they are written, and none at all. */
-const taken = /^(?:(?:azure.)?openai|azure|google|(?:anthropic|gemini)(?:.vertex|.bedrock)?)?$/i
+const taken = /^(google|azure|(azure.)?openai|(anthropic|gemini)(.vertex|.bedrock)?)?$/i
 
-/** A part of an address, and what is wrong without it. */
-function placeName(missing: string): Check {
-  return (value) => (value === '' ? [{ path: '', problem: `is missing: ${missing}` }] : name(value))
+/** A part of an address. */
+function partOf(platform: string, example: string): Check {
+  return must(
+    `a name for ${platform}, such as ${example}`,
+    (value) => typeof value === 'string' && /^\w[\w.-]*$/.test(value),
+  )
 }
-
-const name: Check = must(
-  'a name of letters, digits, dots and hyphens',
-  (value) => typeof value === 'string' && /^\w[\w.-]*$/.test(value),
-)
 
 /**
  * A call to a platform that has its credentials. One that has none is refused, and nothing is sent; at an address of your own, a
  * gateway may add them.
  */
-export function credentialed(call: HttpCall, { baseUrl, platform }: PlacedOptions): HttpCall {
+export function credentialed(call: HttpCall, { baseUrl }: PlacedOptions): HttpCall {
   const { provider, headers = {} } = call
-  if (baseUrl !== undefined || keyHeaders.some((header) => header in headers)) return call
-  const ways = platform === 'vertex' ? 'headers' : 'sign'
-  const message = `no credentials for ${provider}: pass ${ways} or a key (apiKey, ${keyVariables(provider)[0]})`
+  if (baseUrl !== undefined || keyHeaders.some((name) => name in headers)) return call
+  const message = `no API key for ${provider}: pass apiKey, headers or sign`
   throw new EngineError('missing_key', message, { provider })
 }
 
