@@ -235,7 +235,7 @@ function decisionsOf(
   const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
   const calls = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
   const open = new Map(calls.map((call) => [call.id, call]))
-  const problem = 'is not a call that waits at the end of the thread'
+  const problem = 'is not a call that waits in the thread'
   const issues: Issue[] = []
   const decisions = Object.entries(approvals).flatMap(([id, approval]) => {
     const call = open.get(id)

@@ -81,7 +81,8 @@ function givenKey(provider: string, places: KeyPlaces): FoundKey | undefined {
   return isKey(key) ? { key, source: 'engine' } : undefined
 }
 
-function isKey(value: string | undefined): value is string {
+/** Whether a value is a key. An empty text is none. */
+export function isKey(value: string | undefined): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 

@@ -296,7 +296,7 @@ export function tooLongAnswer(
   eventIndex: number,
 ): StreamError {
   const { provider, requestId } = call
-  const message = `the answer of ${provider} is longer than ${maxBytes} bytes; the option maxResponseBytes sets the bound`
+  const message = `the answer of ${provider} is longer than ${maxBytes} bytes (maxResponseBytes)`
   return new StreamError('too_large', message, { provider, requestId, eventIndex })
 }
 

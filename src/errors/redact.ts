@@ -26,6 +26,14 @@ export function redact(text: string): string {
   return redactShapes(text, [...keyShapes, maskedKey], () => true)
 }
 
+/** A long word with a digit may be a token. */
+const tokenShape = /(?=[^\d\s]{0,64}\d)[\w+/=-]{16,}/g
+
+/** Replaces also what only may be a token, in an error of the caller's own code, and cuts a long text. */
+export function redactThrown(text: string): string {
+  return redact(text).replace(tokenShape, '[redacted]').slice(0, 300)
+}
+
 /**
  * Replaces the API keys in a text that a person or a model wrote. Emphasis is not taken for a masked key, nor the word after "basic" or
  * "bearer" for a credential.

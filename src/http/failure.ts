@@ -25,7 +25,7 @@ export function transportFailure(
   if (isAllmError(error)) return error
   const { code, text } = describe(error)
   const advice = platformTimeout.test(code)
-    ? '; the limit is that of this runtime, and only a fetch of your own can raise it'
+    ? '; the limit is that of this runtime: pass a fetch of your own'
     : ''
   const what = reading
     ? `the connection to ${provider} broke while the answer was being read`
@@ -74,16 +74,16 @@ function oneLine(text: string): string {
 function pageText(page: string): string {
   return page
     .replaceAll(/<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<[^<>]*>/gi, ' ')
-    .replaceAll(/&(?:amp|lt|gt|quot|apos|nbsp|#39);/g, (entity) => entities[entity] ?? ' ')
+    .replaceAll(/&(amp|lt|gt|quot|apos|nbsp|#39);/g, (_, name: string) => entities[name] ?? ' ')
 }
 
 const entities: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&apos;': "'",
-  '&#39;': "'",
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  '#39': "'",
 }
 
 /** The words of a refusal in the places where most APIs have them: `error.message`, `error`, `message` or `detail`. */

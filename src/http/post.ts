@@ -58,7 +58,7 @@ function legalHeaders(call: HttpCall): Record<string, string> {
     try {
       probe.set(name, value)
     } catch {
-      const message = `the header ${name} for ${call.provider} has characters that a header cannot contain`
+      const message = `the header ${name} has characters that a header cannot contain`
       throw new AdapterError('invalid_request', message)
     }
   }
@@ -72,7 +72,7 @@ async function refusal(response: Response, call: HttpCall): Promise<AdapterError
   const { status, headers } = response
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel()
-    const message = `${call.provider} answered with a redirect, which is not followed: correct baseUrl`
+    const message = `${call.provider} answered with a redirect: correct baseUrl`
     return new AdapterError('invalid_request', message, { status })
   }
   const body = await failureText(response, call)

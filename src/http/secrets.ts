@@ -7,8 +7,9 @@ import type { HttpCall } from './call.ts'
  * The one filter around everything that leaves a call: it knows the secrets of the call by value, whatever they look like.
  *
  * Secrets are those that the call names (`secrets`, `apiKey`), and the values of the headers and query parameters that carry
- * credentials, judged by their name, or by the look of a token under any name. A value of fewer than 4 characters, or one that is
- * the provider's name, is not a secret: removing it would only make messages unreadable.
+ * credentials, judged by their name, or by the look of a token under any name. Of a signature of AWS its parts are secret too. A
+ * value of fewer than 4 characters, or one that is the provider's name, is not a secret: removing it would only make messages
+ * unreadable.
  */
 export interface Secrets {
   /** Removes the secrets from a text. One of fewer than 8 characters is found as a whole word only. */
@@ -29,7 +30,7 @@ const secretNames =
   /(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|pass|password|passphrase|cookie|signature|sig|credentials?)$/i
 
 /** The names of headers whose values look like a token and are none. */
-const publicNames = /^trace|(?:trace|request|correlation|span|idempotency|[-_]id$)/i
+const publicNames = /trace|request|correlation|span|idempotency|[-_](?:id|date)$/i
 
 /** Returns the text that is clean so far. A chunk that may end inside a secret is held back until the next one. */
 export type BodyFilter = (chunk: string, last: boolean) => string
@@ -55,6 +56,9 @@ type SecretCall = Pick<HttpCall, 'provider' | 'headers' | 'secrets' | 'apiKey'> 
 /** What stands before a credential in a header. */
 const scheme = /^(?:Basic|Bearer|Token|(?:Api[-_]?)?Key)\s+/i
 
+/** What is secret by itself in a signature of AWS: the id of the key, and the signature. */
+const signed = /(?<=(?:Credential|Signature)=)[^/,]+/g
+
 /** The values that must not leave the call, the longest first: one may be a part of another. */
 function secretValues(call: SecretCall): string[] {
   const { provider, url = '', headers = {}, secrets, apiKey = '' } = call
@@ -65,7 +69,7 @@ function secretValues(call: SecretCall): string[] {
   }
   const found = values
     .filter(([name, value]) => secretNames.test(name) || isToken(name, value))
-    .map(([, value]) => value)
+    .flatMap(([, value]) => [value].concat(value.match(signed) ?? []))
   const all = [...found, ...(secrets ?? []), apiKey]
     .map((value) => value.replace(scheme, '').trim())
     .filter((secret) => secret.length >= 4 && secret !== provider)

@@ -307,7 +307,7 @@ function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmE
 function truncated(call: HttpCall, { sent }: Progress, foreign?: string): AllmError {
   const { provider } = call
   if (foreign !== undefined && sent === 0) {
-    const message = `${provider} answered with a body that is neither a stream of events nor an answer${foreign}`
+    const message = `${provider} answered with neither a stream of events nor an answer${foreign}`
     return new AdapterError('malformed_response', message)
   }
   const message = `the answer of ${provider} ended early, without its end marker`

@@ -156,19 +156,31 @@ function toMember(given: ChatAdapter | FallbackEntry): Member {
 
 function factsOfAll(members: readonly Member[]): AdapterFacts {
   const [first] = members
+  const { adapter } = first ?? {}
+  const listed = adapter?.listModels?.bind(adapter)
+  const counted = adapter?.countTokens?.bind(adapter)
+  const firstOptions = async (options: AdapterOptions = {}): Promise<AdapterOptions> => {
+    const own = adapter && credentialsOf(members, adapter, options)
+    return { ...options, ...own, apiKey: await own?.apiKey }
+  }
   return defined<AdapterFacts>({
-    provider: first?.adapter.provider ?? '',
+    provider: adapter?.provider ?? '',
     providers: [...new Set(members.flatMap(({ providers }) => providers))],
-    model: first?.model ?? first?.adapter.model,
+    model: first?.model ?? adapter?.model,
     needsModel: members.some(
-      ({ adapter, model }) => adapter.needsModel === true && (model ?? adapter.model) === undefined,
+      ({ adapter: { needsModel, model: own }, model }) =>
+        needsModel === true && (model ?? own) === undefined,
     ),
     // Each member has its own.
     key: undefined,
     server: undefined,
-    wire: undefined,
-    listModels: undefined,
-    countTokens: undefined,
+    // What is no answer is asked of the first one alone.
+    wire: adapter?.wire,
+    listModels: listed && (async (options?: AdapterOptions) => listed(await firstOptions(options))),
+    countTokens:
+      counted &&
+      (async (request: ModelRequest, options?: AdapterOptions) =>
+        counted(request, await firstOptions(options))),
     identity: () => ({
       fallback: members.map(({ adapter: { provider, model: own, identity }, model }) =>
         defined<JsonObject>({ provider, model: model ?? own, identity: identity?.() }),

@@ -370,8 +370,9 @@ interface Heard extends Ending {
 
 function recordedCall(
   { call, redactor }: CallFacts,
-  { sections, thrown, cut }: Heard,
+  { sections: heard, thrown, cut }: Heard,
 ): { readonly call: CassetteCall; readonly problem: string | undefined } {
+  const sections = lastAnswer(heard)
   const events = sections.flatMap((section) => section.events)
   const [first] = events
   const last = events.at(-1)
@@ -382,6 +383,7 @@ function recordedCall(
   const error = thrown ?? (last?.type === 'error' ? last.error : undefined)
   const isCut = cut === true && !isOver(events)
   const clean = redactScript(script, redactor)
+  const lost = thrown === undefined ? firstLost(script, provider, events) : undefined
   return {
     call: defined<CassetteCall>({
       ...call,
@@ -389,8 +391,23 @@ function recordedCall(
       script: isCut ? [...clean, cutEntry] : clean,
       cut: isCut || (error?.kind === 'stream' && error.reason === 'cancelled') ? true : undefined,
     }),
-    problem: thrown === undefined ? firstLost(script, provider, events) : undefined,
+    problem: sections === heard ? lost : replaced,
   }
+}
+
+const replaced = 'the answer broke off and another one replaced it, which is recorded alone'
+
+/** The answer that counts: a fallback may go on with another one, which replaces what came before. A script holds one. */
+function lastAnswer(sections: readonly Section[]): readonly Section[] {
+  if (sections.flatMap(({ events }) => events.filter(isStart)).length < 2) return sections
+  const at = sections.findLastIndex(({ events }) => events.some(isStart))
+  const [first, ...rest] = sections.slice(at)
+  const events = first?.events ?? []
+  return [{ delayMs: first?.delayMs, events: events.slice(events.findLastIndex(isStart)) }, ...rest]
+}
+
+function isStart({ type }: ModelEvent): boolean {
+  return type === 'message_started'
 }
 
 /** The first event that a script does not emit, though it was made from it: an adapter may emit what no message is made of. */
@@ -404,11 +421,12 @@ function firstLost(
   const { sections } = compileScript(script, { provider, requestId, includeRawChunks: true })
   const played = sections.flatMap((section) => section.events)
   const at = events.findIndex((event, index) => !sameJson(event, played[index]))
-  return at === -1 ? undefined : `event ${at + 1}, ${events[at]?.type}`
+  if (at === -1) return undefined
+  return `event ${at + 1}, ${events[at]?.type}, is not one that a message is made of`
 }
 
-function inexact(at: number, event: string, provider: string): StreamError {
-  const message = `call ${at + 1} of the recording is not exact: ${event}, is not one that a message is made of`
+function inexact(at: number, problem: string, provider: string): StreamError {
+  const message = `call ${at + 1} of the recording is not exact: ${problem}`
   return new StreamError('unknown', message, { provider })
 }
 

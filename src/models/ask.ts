@@ -34,15 +34,25 @@ export async function askProvider<T>(
   const call = { provider: adapter.provider, requestId, signal }
   try {
     if (signal?.aborted === true) throw cancelledCall(call)
-    const apiKey = await keyFor(adapter, { apiKey: given, keys })
+    const credentials = await credentialsOf(adapter, { apiKey: given, keys })
     return await retry(
       () => retryPlan(own ?? defaults.retry, { clock, signal }),
-      () => ask({ ...rest, requestId, signal, apiKey, clock, newId }),
+      () => ask({ ...rest, requestId, signal, ...credentials, clock, newId }),
     )
   } catch (error) {
     if (signal?.aborted === true) throw cancelledCall(call)
     throw isAllmError(error) ? attributed(error, call) : error
   }
+}
+
+/** The key of a call. An adapter in front of several finds that of its first one by itself, unless it has the wire of that one. */
+async function credentialsOf(
+  adapter: ChatAdapter,
+  given: Pick<AdapterOptions, 'apiKey' | 'keys'>,
+): Promise<Pick<AdapterOptions, 'apiKey' | 'keys'>> {
+  const { provider, key = wireOf(adapter)?.connection.key } = adapter
+  if (key === undefined && adapter.providers !== undefined) return given
+  return { apiKey: await keyFor({ provider, ...(key && { key }) }, given) }
 }
 
 /** What an adapter of this library was made of. */
@@ -51,9 +61,9 @@ export function wireOf(adapter: ChatAdapter): LeanWire | undefined {
   return adapter.wire?.() as LeanWire | undefined
 }
 
-/** The error of an adapter that cannot do what it is asked for. */
-export function unsupported({ provider }: ChatAdapter, problem: string): AdapterError {
-  const message = `${provider} ${problem}`
+/** The error of an adapter that cannot do what it is asked for. The provider may have calls for it that are not known here. */
+export function unsupported({ provider }: ChatAdapter, what: string, more = ''): AdapterError {
+  const message = `allm-ts does not ${what} ${provider}${more}`
   return new AdapterError('unsupported_feature', message, { provider, retryable: false })
 }
 

@@ -43,16 +43,16 @@ async function countedBy(
   options: AdapterOptions,
 ): Promise<TokenCount> {
   const wire = wireOf(adapter)
-  if (wire === undefined || wire.models === '') throw unsupported(adapter, 'counts no tokens')
+  if (wire === undefined || wire.models === '') throw unsupported(adapter, 'count tokens on')
   const { provider } = adapter
   const { newId, sessionId } = options
   const context = { provider, stream: false, warn: () => undefined, sessionId, newId }
   const rendered = await renderedCall(wire, request, context)
   const counting = countingCall(rendered, request)
   if (counting === undefined) {
-    const problem =
-      'counts no tokens at this API: of OpenAI, the Responses API does (openaiResponses, or api: "responses")'
-    throw unsupported(adapter, problem)
+    const more =
+      ' by this API: of OpenAI, the Responses API counts (openaiResponses, or api: "responses")'
+    throw unsupported(adapter, 'count tokens on', more)
   }
   const answer = asObject(await askPath(wire, counting.path, options, counting.body))
   const inputTokens = asCount(answer?.[counting.field])

@@ -50,7 +50,7 @@ export async function listModels(
   const { requestTimeoutMs = engine.defaults.requestTimeoutMs ?? 60_000 } = options
   return askProvider(engine, adapter, { ...options, requestId, requestTimeoutMs }, (call) => {
     if (adapter.listModels !== undefined) return adapter.listModels(call)
-    if (wire === undefined || path === '') throw unsupported(adapter, 'has no list of models')
+    if (wire === undefined || path === '') throw unsupported(adapter, 'list the models of')
     return allPages(wire, path, call)
   })
 }

@@ -75,7 +75,7 @@ export function checkRequest({ engine }: RunContext, request: ModelRequest): voi
   if (needsModel === true && request.model === undefined) {
     throw new EngineError(
       'missing_model',
-      `${provider} needs a model: pass model to the call, the request or createEngine({ model })`,
+      `${provider} needs a model: pass one to the call or as createEngine({ model })`,
       { provider },
     )
   }

@@ -39,11 +39,11 @@ export function retryPlan(option: RetryOption | undefined, context: RetryContext
       return { transient: listed && error.retryable, retryAfterMs: error.retryAfterMs }
     },
     retryAfterTooLong: (error, retryAfterMs) => {
-      const why = `the provider asks to wait ${retryAfterMs} ms, longer than ${policy.maxRetryAfterMs === undefined ? `maxDelayMs ${policy.maxDelayMs}` : `maxRetryAfterMs ${policy.maxRetryAfterMs}`}, so the call was not retried`
+      const why = `the provider asks to wait ${retryAfterMs} ms, longer than ${policy.maxRetryAfterMs === undefined ? `maxDelayMs ${policy.maxDelayMs}` : `maxRetryAfterMs ${policy.maxRetryAfterMs}`}`
       return notRetried(error, retryAfterMs, why)
     },
     postponed: (error, attempts, delayMs) => {
-      const why = `attempt ${attempts} of ${policy.maxAttempts}; the next one is due in ${delayMs} ms`
+      const why = `attempt ${attempts} of ${policy.maxAttempts}; the next is due in ${delayMs} ms`
       return notRetried(error, delayMs, why, { postponed: true, attempts })
     },
   }
@@ -66,10 +66,9 @@ function notRetried(
   if (!isAllmError(error)) return error
   if (error.kind !== 'adapter' && error.kind !== 'image_adapter') return error
   const message = `${error.message} (${why})`
-  const { provider, status, requestId, cause, causes } = error
+  const { cause } = error
   const metadata = { ...error.metadata, ...facts }
-  const known = { provider, status, requestId, metadata, cause, causes }
-  const details = { ...known, retryAfterMs, retryable: true }
+  const details = Object.assign({}, error, { cause, metadata, retryAfterMs, retryable: true })
   return error.kind === 'adapter'
     ? new AdapterError(error.reason, message, details)
     : new ImageAdapterError(error.reason, message, details)

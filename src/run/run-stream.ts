@@ -135,7 +135,7 @@ export function foldedStream<Result>(
     if (taken) {
       throw new StreamError(
         'already_read',
-        'this stream already has a reader and can be read only once: keep the events, await its result, or start another run',
+        'this stream already has a reader and can be read only once: keep the events, or await its result',
       )
     }
     taken = true

@@ -167,6 +167,10 @@ export const tag: Check = () => fine
 /** Any string. */
 export const text: Check = must('a string', (value) => typeof value === 'string')
 
+/** Any string. The problem does not show the value, which may be a key. */
+export const secretText: Check = (value) =>
+  typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }]
+
 /** A string with at least one character. */
 export const someText: Check = must(
   'a non-empty string',

@@ -25,6 +25,7 @@ import {
   oneOf,
   optionsOf,
   refuse,
+  secretText,
   shape,
   someText,
   text,
@@ -105,7 +106,7 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   prepareStep: anyFunction,
   onStep: anyFunction,
   instructions: must(
-    'a text or a function of the context',
+    'a text or a function',
     (value) => typeof value === 'string' || typeof value === 'function',
   ),
   onToolError,
@@ -127,9 +128,7 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
     'an object of strings',
     (value) => isObject(value) && Object.values(value).every((text) => typeof text === 'string'),
   ),
-  // The message must not contain the value.
-  apiKey: (value) =>
-    typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
+  apiKey: secretText,
 }
 
 const callOptions = optionsOf(callOptionChecks)

@@ -422,8 +422,7 @@ function startTurn(turn: Turn, calls: readonly unknown[], index: number): void {
 /** The problems of an image: its kind, its bytes, URL or id, its type. Nothing is fetched. */
 export function validateImage(value: unknown): readonly Issue[] {
   if (!isObject(value) || value['type'] !== 'file') return image(value)
-  const problem =
-    'must not be a file: no value names a local path; read it with await imageFromFile(path)'
+  const problem = 'must not be a file: no value names a local path; use imageFromFile(path)'
   return [{ path: 'type', problem }]
 }
 

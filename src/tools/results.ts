@@ -192,7 +192,7 @@ function decide(
   if (policy === 'continue') return { type: 'tell' }
   if (policy === 'halt') return { type: 'halt', error }
   const failed = (thrown: unknown): ErrorDecision => {
-    const message = `onToolError threw for the failed call of ${call.name}`
+    const message = `onToolError threw for ${call.name}`
     return { type: 'halt', error: unusable(call, error, message, thrown) }
   }
   try {

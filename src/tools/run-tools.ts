@@ -109,9 +109,7 @@ export function streamToolCalls(
     async return() {
       left = true
       // The generator handles `return` only after its pending read, and leaving what it reads ends that read.
-      stop?.abort(
-        new StreamError('cancelled', 'the stream of tool calls was closed by its consumer'),
-      )
+      stop?.abort(new StreamError('cancelled', 'the stream of tool calls was left'))
       await batches?.return()
       return source.return()
     },

@@ -158,7 +158,7 @@ function beginningOf(
   const last = others.at(-1)
   const known = last?.role === 'assistant' ? last : undefined
   if (known && past) {
-    const problem = 'needs sendUiMessages to go on with an answer'
+    const problem = 'needs sendUiMessages to go on'
     throw refusal('invalid_options', 'past', problem)
   }
   const session = sessionOf(events)

@@ -74,6 +74,18 @@ describe('the secrets of a call are removed from a text by value', () => {
     },
   )
 
+  test('the parts of a signature of AWS are secret too, its date is not', () => {
+    const signature = '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'
+    const { clean } = secretsIn({
+      authorization: `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261117/us-east-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date, Signature=${signature}`,
+      'x-amz-date': '20261117T131127Z',
+    })
+    expect(clean(`got ${signature}`)).toBe('got [redacted]')
+    expect(clean('key AKIDEXAMPLE of 20261117/us-east-1 at 20261117T131127Z')).toBe(
+      'key [redacted] of 20261117/us-east-1 at 20261117T131127Z',
+    )
+  })
+
   test('a password in the address that is not well encoded is secret as it is', () => {
     const { clean } = secretsIn({}, 'https://me:top100%@example.com/v1')
     expect(clean('top100% sure')).toBe('[redacted] sure')

@@ -23,6 +23,7 @@ import {
 } from '../../src/index.ts'
 import {
   cassetteFile,
+  fallback,
   parseCassette,
   record,
   redactCassette,
@@ -34,6 +35,7 @@ import {
 import { fake, virtualClock, type Script } from '../../src/testing.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 import { registerAround } from './harnesses.ts'
+import { renamed } from './renamed.ts'
 
 describe('record keeps the contract of adapters', () => {
   registerAround('openai_responses', (adapter) =>
@@ -606,4 +608,39 @@ test.each<readonly [unknown, string]>([
   [{ secrets: 'hide' }, 'secrets must be one of refuse, mask, not "hide"'],
 ])('the options %j are refused', (options, problem) => {
   expect(() => record(fake(), options as RecordOptions)).toThrow(problem)
+})
+
+describe('an answer that a fallback replaces in its middle', () => {
+  const pair = () =>
+    fallback(
+      [
+        renamed('first', {
+          script: [
+            ['text', 'half'],
+            ['error', 'provider_unavailable'],
+          ],
+        }),
+        renamed('second', { script: [['text', 'whole']] }),
+      ],
+      { afterFirstEvent: true },
+    )
+
+  test.each([false, true])(
+    'is recorded as the answer that counted, and can be replayed (timing: %s)',
+    async (timing) => {
+      const problems: AllmError[] = []
+      const recorder = record(pair(), { timing, onProblem: (problem) => problems.push(problem) })
+      const answer = await generate(createEngine({ adapter: recorder }), [user('x')])
+      const cassette = parseCassette(stringifyCassette(recorder.cassette))
+      expect(cassette.calls[0]).toMatchObject({ provider: 'second' })
+      const again = await generate(createEngine({ adapter: replay(cassette) }), [user('x')])
+      expect(again.outputText).toBe('whole')
+      expect(again.provider).toBe('second')
+      expect(again.metadata).toEqual(answer.metadata)
+      expect(problems.map(({ message }) => message)).toEqual([
+        'call 1 of the recording is not exact: the answer broke off and another one replaced it, which is recorded alone',
+      ])
+      await recorder.saved()
+    },
+  )
 })

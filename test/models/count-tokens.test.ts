@@ -9,7 +9,7 @@ import {
   tool,
   type ChatAdapter,
 } from '../../src/index.ts'
-import { limit } from '../../src/middleware.ts'
+import { fallback, limit } from '../../src/middleware.ts'
 import { azure, openai, openaiChat } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import { fake } from '../../src/testing.ts'
@@ -58,13 +58,50 @@ test.each(Object.entries(makers))(
 
 test.each<[string, ChatAdapter, RegExp]>([
   ['Chat Completions', openaiChat({ apiKey, model: 'm' }), /openaiResponses/],
-  ['a preset', openaiChat({ preset: 'ollama', model: 'm' }), /ollama counts no tokens/],
-  ['azure', azure({ resource: 'r', deployment: 'd', apiKey }), /azure counts no tokens/],
-  ['a stranger', { provider: 'mine', async *stream() {} }, /mine counts no tokens/],
+  ['a preset', openaiChat({ preset: 'ollama', model: 'm' }), /does not count tokens on ollama/],
+  ['azure', azure({ resource: 'r', deployment: 'd', apiKey }), /does not count tokens on azure/],
+  ['a stranger', { provider: 'mine', async *stream() {} }, /does not count tokens on mine/],
 ])('%s cannot, and says so before anything is sent', async (_name, adapter, message) => {
   const call = countTokens(createEngine({ adapter }), 'hi')
   await expect(call).rejects.toMatchObject({ reason: 'unsupported_feature' })
   await expect(call).rejects.toThrow(message)
+})
+
+test('a fallback counts by its first adapter, with the key of that one', async () => {
+  await using server = await createFakeServer({ script: [['text', 'hi']] })
+  const keys: unknown[] = []
+  const first = anthropic({
+    baseUrl: server.anthropicBaseUrl,
+    model: 'claude-sonnet-4-6',
+    fetch: (url, init) => {
+      keys.push(new Headers(init.headers).get('x-api-key'))
+      return fetch(url, init)
+    },
+  })
+  const adapter = limit(fallback([first, fake({ script: [['text', 'never']] })]), {
+    concurrency: 1,
+  })
+  const engine = createEngine({ adapter, keys: { anthropic: apiKey } })
+  expect((await countTokens(engine, 'hi')).inputTokens).toBeGreaterThan(0)
+  expect(server.requests.map(({ path }) => path)).toEqual(['/v1/messages/count_tokens'])
+  expect(keys).toEqual([apiKey])
+})
+
+test('a fallback asks the method of its first adapter, with the key of that one', async () => {
+  const seen: unknown[] = []
+  const mine: ChatAdapter = {
+    provider: 'mine',
+    key: { required: true, own: false },
+    async *stream() {},
+    async countTokens(_request, options) {
+      seen.push(options?.apiKey)
+      return { inputTokens: 7 }
+    },
+  }
+  const adapter = fallback([mine, fake({ script: [['text', 'never']] })])
+  const engine = createEngine({ adapter, keys: { mine: apiKey } })
+  expect(await countTokens(engine, 'hi')).toEqual({ inputTokens: 7 })
+  expect(seen).toEqual([apiKey])
 })
 
 test('an adapter may count by itself, also behind a middleware', async () => {

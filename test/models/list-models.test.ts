@@ -169,7 +169,7 @@ test.each<[string, ChatAdapter]>([
 ])('%s has none, and says so', async (provider, adapter) => {
   await expect(listModels(adapter)).rejects.toMatchObject({
     reason: 'unsupported_feature',
-    message: `${provider} has no list of models`,
+    message: `allm-ts does not list the models of ${provider}`,
   })
 })
 

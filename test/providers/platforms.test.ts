@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { anthropic, type SignRequest, type UnsignedRequest } from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
@@ -29,7 +30,9 @@ interface Sent {
   readonly text: string
 }
 
-type Make = (fetch: (url: string, init: RequestInit) => Promise<Response>) => ChatAdapter
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+type Make = (fetch: Fetch) => ChatAdapter
 
 const hello: Script = [
   ['text', 'Hello'],
@@ -305,8 +308,11 @@ describe('options', () => {
   }
 
   test.each([
-    [{ platform: 'bedrock' }, 'region must be'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
+    [{ platform: 'bedrock' }, 'region must be a name for bedrock, such as us-east-1'],
+    [
+      { platform: 'vertex', region: 'us-east5' },
+      'project must be a name for vertex, such as my-project',
+    ],
     [{ platform: 'vertex', project: '../x' }, 'project must be'],
     [{ platform: 'vertex', project: '..' }, 'project must be'],
     [{ platform: 'vertex', project, region: 'evil.example/#' }, 'region must be'],
@@ -317,7 +323,15 @@ describe('options', () => {
     [{ sign: () => ({}) }, 'unknown key sign'],
     [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
     [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'other than anthropic'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'openai' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'Anthropic' }, 'a name of your own'],
+    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic-vertex' }, 'a name of your'],
+    [
+      { platform: 'vertex', project, provider: 'gemini-vertex' },
+      'provider must be anthropic-vertex',
+    ],
+    [{ platform: 'vertex', project, provider: '' }, 'a name of your own'],
   ])('of Claude: %j is refused', (given, words) => {
     expect(refused(given)).toMatchObject({ name: 'ValidationError', reason: 'invalid_options' })
     expect(refused(given)).toMatchObject({ message: expect.stringContaining(words) })
@@ -325,12 +339,26 @@ describe('options', () => {
 
   test.each([
     [{ platform: 'bedrock' }, 'platform must be one of vertex'],
-    [{ platform: 'vertex', region: 'us-east5' }, 'project must be'],
+    [
+      { platform: 'vertex', region: 'us-east5' },
+      'project must be a name for vertex, such as my-project',
+    ],
     [{ project }, 'unknown key project'],
     [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
-    [{ platform: 'vertex', project, provider: 'gemini' }, 'other than gemini'],
+    [{ platform: 'vertex', project, provider: 'gemini' }, 'provider must be gemini-vertex'],
+    [{ platform: 'vertex', project, provider: 'google' }, 'a name of your own'],
+    [{ platform: 'vertex', project, provider: 'anthropic' }, 'a name of your own'],
+    [{ platform: 'vertex', project, provider: 'azure_openai' }, 'a name of your own'],
   ])('of Gemini: %j is refused', (given, words) => {
     expect(refused(given, gemini)).toMatchObject({ message: expect.stringContaining(words) })
+  })
+
+  test('the name is the own one, or one of yours', () => {
+    const names = ['claude', 'my-openai', 'anthropic-bedrock']
+    const made = names.map((provider) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', provider }),
+    )
+    expect(made.map(({ provider }) => provider)).toEqual(names)
   })
 
   test('that do not belong together do not compile', () => {
@@ -385,7 +413,11 @@ describe('keys', () => {
       vi.stubEnv('ANTHROPIC_BASE_URL', 'https://never.example')
       vi.stubEnv('GOOGLE_GEMINI_BASE_URL', 'https://never.example')
       const make = makers[name] ?? (() => anthropic())
-      await expect(sent(make)).rejects.toMatchObject({ reason: 'missing_key', provider: name })
+      await expect(sent(make)).rejects.toMatchObject({
+        reason: 'missing_key',
+        provider: name,
+        message: expect.stringContaining('pass apiKey, headers or sign'),
+      })
       vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
       const { url, headers } = await sent(make)
       expect(url).not.toContain('never')
@@ -413,6 +445,113 @@ describe('keys', () => {
       message: expect.stringContaining('no metadata server'),
     })
   })
+
+  const headers = async () => ({ 'x-team': 'blue' })
+  const sign = () => ({ 'x-amz-date': '20261117T131127Z' })
+  const bare: Readonly<Record<string, (address: object, fetch: Fetch) => ChatAdapter>> = {
+    'anthropic-vertex': (at, fetch) =>
+      anthropic({ platform: 'vertex', project, headers, fetch, ...at }),
+    'anthropic-bedrock': (at, fetch) =>
+      anthropic({ platform: 'bedrock', region: 'us-east-1', sign, fetch, ...at }),
+    'gemini-vertex': (at, fetch) => gemini({ platform: 'vertex', project, headers, fetch, ...at }),
+  }
+
+  test.each(Object.entries(bare))(
+    '%s: a function that brings no credentials is missing_key, and nothing is sent, unless the address is your own',
+    async (name, make) => {
+      const fetch = vi.fn<Fetch>()
+      await expect(sent(() => make({}, fetch))).rejects.toMatchObject({
+        reason: 'missing_key',
+        provider: name,
+        requestId: expect.any(String),
+      })
+      expect(fetch).not.toHaveBeenCalled()
+      const { url } = await sent((send) => make({ baseUrl: 'https://proxy.example' }, send))
+      expect(url).toContain('https://proxy.example/')
+      vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
+      expect((await sent((send) => make({}, send))).headers).toMatchObject({
+        authorization: 'Bearer own-token',
+      })
+    },
+  )
+
+  const failing = (thrown: Error) => ({
+    adapter: anthropic({
+      platform: 'vertex',
+      project,
+      headers: () => Promise.reject(thrown),
+      fetch: () => Promise.reject(new Error('nothing is sent')),
+    }),
+    model: 'claude-sonnet-4-6',
+  })
+
+  test('what a token function throws is described without what may be a token', async () => {
+    const secrets = [
+      'ya29.a0AfB_byC-1234567890',
+      'GOCSPX1aB2cD3eF4gH5iJ',
+      'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    ]
+    const thrown = Object.assign(new Error(`invalid_grant for ${secrets.join(', ')} of me`), {
+      config: { data: secrets[1] },
+      cause: new Error(`refused ${secrets[2]}`),
+    })
+    const error: unknown = await generate(createEngine(failing(thrown)), [user('hi')]).catch(
+      (caught: unknown) => caught,
+    )
+    expect(error).toMatchObject({
+      reason: 'authentication_failed',
+      message: expect.stringContaining(
+        'invalid_grant for [redacted], [redacted], [redacted] of me',
+      ),
+      cause: { name: 'Error', cause: { message: 'refused [redacted]' } },
+    })
+    for (const secret of secrets) expect(inspect(error, { depth: 9 })).not.toContain(secret)
+  })
+
+  test('a long text of a token function is cut', async () => {
+    const long = createEngine(failing(new Error('no. '.repeat(1000))))
+    const error: unknown = await generate(long, [user('hi')]).catch((caught: unknown) => caught)
+    expect(error).toMatchObject({ message: expect.stringMatching(/^.{1,300}$/) })
+    expect(JSON.stringify(error)).not.toContain('no. '.repeat(80))
+  })
+
+  test('a token function that fails now and then is retried by a policy that names the reason', async () => {
+    let count = 0
+    const make: Make = (fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        headers: async () => {
+          if (++count % 2 === 1) throw new Error('no metadata server')
+          return { authorization: `Bearer token-${count}` }
+        },
+      })
+    const answer = (): Promise<Response> =>
+      wireResponse(renderWire('anthropic', hello, { platform: 'vertex' }))
+    const asked = { adapter: make(answer), model: 'claude-sonnet-4-6' }
+    const retry = { retryOn: ['authentication_failed'], baseDelayMs: 0, jitterMs: 0 } as const
+    const engine = createEngine({ ...asked, retry })
+    expect((await generate(engine, [user('hi')])).outputText).toBe('Hello')
+    expect(count).toBe(2)
+    await expect(generate(createEngine(asked), [user('hi')])).rejects.toMatchObject({
+      reason: 'authentication_failed',
+    })
+    expect(count).toBe(3)
+  })
+
+  test('a header that is undefined is not sent', async () => {
+    const { headers } = await sent((fetch) =>
+      anthropic({
+        platform: 'vertex',
+        project,
+        fetch,
+        headers: () => ({ authorization: 'Bearer x1', 'x-goog-user-project': undefined }),
+      }),
+    )
+    expect(headers).toMatchObject({ authorization: 'Bearer x1' })
+    expect(headers).not.toHaveProperty('x-goog-user-project')
+  })
 })
 
 describe('sign', () => {
@@ -433,6 +572,14 @@ describe('sign', () => {
     expect([authorization, date]).toEqual(['AWS4-HMAC-SHA256 Credential=x', '20260101T000000Z'])
     expect(seen).toEqual([{ method: 'POST', url, headers: rest, body: text }])
     expect(JSON.parse(text)).toMatchObject({ anthropic_beta: ['one'] })
+  })
+
+  test('may return undefined for a header that is not needed', async () => {
+    const { headers } = await sent(
+      signing(() => ({ authorization: 'AWS4 x', 'x-amz-security-token': undefined })),
+    )
+    expect(headers).toMatchObject({ authorization: 'AWS4 x' })
+    expect(headers).not.toHaveProperty('x-amz-security-token')
   })
 
   test('works on Vertex AI as well', async () => {
@@ -456,6 +603,7 @@ describe('sign', () => {
     ],
     ['rejects', () => Promise.reject(new Error('credentials expired'))],
     ['returns an empty authorization', () => ({ authorization: '' })],
+    ['returns nothing', () => undefined as never],
   ] as const)('that %s is authentication_failed, and nothing is sent', async (_name, sign) => {
     const fetch = vi.fn<() => Promise<Response>>()
     await expect(sent(() => signing(sign)(fetch))).rejects.toMatchObject({
@@ -582,6 +730,37 @@ describe('failures', () => {
     const error = await failure(bedrock(aws(403, 'InvalidSignatureException', message)))
     expect(JSON.stringify(error)).not.toContain('FwoGZXIvYXdzEXAMPLEtoken')
     expect(String(error)).toContain('[redacted]')
+  })
+
+  test('nor are its parts, in an error or an answer; the time of it stays', async () => {
+    const signature = '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'
+    const date = '20261117T131127Z'
+    const signed = (response: () => Response | Promise<Response>): ChatAdapter =>
+      anthropic({
+        platform: 'bedrock',
+        region: 'us-east-1',
+        sign: () => ({
+          authorization: `AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20261117/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=${signature}`,
+          'x-amz-date': date,
+        }),
+        fetch: async () => response(),
+      })
+    const words = `AKIAIOSFODNN7EXAMPLE signed ${signature} at ${date}`
+    const headers = { 'x-amzn-errortype': 'AccessDenied', 'x-amzn-requestid': signature }
+    const refused = await failure(
+      signed(() => Response.json({ message: words }, { status: 403, headers })),
+    )
+    expect(refused).toMatchObject({
+      message: `[redacted] signed [redacted] at ${date}`,
+      metadata: { providerRequestId: '[redacted]' },
+    })
+    const adapter = signed(() =>
+      wireResponse(renderWire('anthropic', [['text', words]], { platform: 'bedrock' })),
+    )
+    const engine = createEngine({ adapter, model: 'claude-sonnet-4-6' })
+    expect((await generate(engine, [user('hi')])).outputText).toBe(
+      `[redacted] signed [redacted] at ${date}`,
+    )
   })
 
   const google = (code: number, status: string, message: string) => ({

@@ -572,7 +572,7 @@ describe('the stream', () => {
     const original = [{ id: 'a', role: 'assistant', parts: [] }]
     const past = uiPast(session)
     expect(() => toUiMessageStream(from([]), { past, originalMessages: original })).toThrow(
-      'past needs sendUiMessages to go on with an answer',
+      'past needs sendUiMessages to go on',
     )
   })
 })

@@ -8,7 +8,7 @@ import {
   type ConnectionOptions,
 } from '../shared/call.ts'
 import { fileKind } from '../shared/files.ts'
-import { settlePlaced } from '../shared/platform.ts'
+import { credentialed, settlePlaced } from '../shared/platform.ts'
 import { messageDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import type { SignRequest } from './platforms.ts'
@@ -34,12 +34,11 @@ export function anthropic(
     // Loaded when it is used: a program without a platform does not have it.
     prepare:
       platform &&
-      (async (call) =>
-        (await import('./platforms.ts')).toPlatform(call, options, {
-          headersOf,
-          sniffedBody,
-          parseFailure,
-        })),
+      (async (call) => {
+        const { toPlatform } = await import('./platforms.ts')
+        const parts = { headersOf, sniffedBody, parseFailure }
+        return credentialed(await toPlatform(call, options, parts), options)
+      }),
     media: {
       maxBytes: maxImageBytes,
       maxFileBytes,

@@ -11,8 +11,10 @@ export interface PlatformOptions {
   readonly sign?: SignRequest | undefined
 }
 
-/** Returns the headers that a signature adds to a request. */
-export type SignRequest = (request: UnsignedRequest) => CallHeaders | Promise<CallHeaders>
+/** Returns the headers that a signature adds to a request. One that is `undefined` is not sent. */
+export type SignRequest = (request: UnsignedRequest) => MadeHeaders | Promise<MadeHeaders>
+
+type MadeHeaders = Readonly<Record<string, string | undefined>>
 
 /** A request as it is sent, without its signature. */
 export interface UnsignedRequest {

@@ -52,7 +52,7 @@ export function renderMessages(
   const alone = turns.length === 0 ? system.pop() : undefined
   if (alone !== undefined) addBlocks(turns, 'user', renderContent(alone, provider))
   if (turns.length === 0) {
-    const problem = 'must contain text or an image: every message is empty'
+    const problem = 'must contain text or an image'
     throw new ValidationError('invalid_request', [{ path: 'messages', problem }])
   }
   endTurns(turns, prefill)

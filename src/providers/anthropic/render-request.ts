@@ -42,7 +42,8 @@ interface RenderedRequest {
 export function renderRequest(request: ModelRequest, context: RenderContext): RenderedRequest {
   const { provider, version, warn } = context
   const {
-    model,
+    // A call without one is refused before.
+    model = '',
     messages,
     tools,
     toolChoice: _rendered,
@@ -64,9 +65,6 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   } = request
   // A new field of ModelRequest is a compile error here until this function decides about it.
   undecided satisfies Readonly<Record<string, never>>
-  if (model === undefined) {
-    throw new EngineError('missing_model', `${provider} needs a model: set model`, { provider })
-  }
   const traits = modelTraits(model)
   const schemas = requestSchemas(provider, warn)
   const structured = structuredOutput(responseFormat, tools, traits, { model, schemas })
@@ -93,7 +91,7 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
   const when = isThinking ? ' while it reasons' : ''
   if (!samples) leaveOut(request, ['temperature', 'topP', 'topK'], context, when)
   else if (temperature !== undefined) {
-    if (temperature > 1) warn('temperature', 'the highest temperature is 1, which is sent')
+    if (temperature > 1) warn('temperature', 'the highest is 1, which is sent')
     if (traits.oneSampler) leaveOut(request, ['topP'], context, ' together with a temperature')
   }
   const takesTopP = samples && !(traits.oneSampler && temperature !== undefined)
@@ -328,7 +326,7 @@ function structuredOutput(
         const tool = { ...schemas.answerTool('respond_with_json', tools), input_schema }
         return { by: 'tool', tool }
       }
-      const message = `${model} has no JSON mode without a schema: set responseFormat to a jsonSchema(…)`
+      const message = `${model} has no JSON mode: set responseFormat to a jsonSchema(…)`
       throw new EngineError('unsupported_response_format', message)
     }
     default:
@@ -356,7 +354,7 @@ const budgets: Readonly<Record<Thinking, number>> = {
   max: 48_000,
 }
 
-const notForced = 'does not reason when it has to call a tool'
+const notForced = 'does not reason before a forced call'
 
 /** The smallest budget that the API takes. */
 const leastBudget = 1024

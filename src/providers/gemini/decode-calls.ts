@@ -164,7 +164,7 @@ export function addPartialArg(args: PartialArgs, piece: WirePartialArg): void {
   const { jsonPath = '$' } = piece
   const keys = parsePath(jsonPath)
   const last = keys.pop()
-  if (last === undefined) throw new SyntaxError(`${jsonPath} is not a place inside the arguments`)
+  if (last === undefined) throw new SyntaxError(`${jsonPath} is no place in the arguments`)
   let target: Branch = args.root
   for (const [index, key] of keys.entries()) {
     target = branchAt(target, key, typeof (keys[index + 1] ?? last) === 'number')
@@ -217,5 +217,5 @@ function read(target: Branch, key: Key): JsonValue | undefined {
 function write(target: Branch, key: Key, value: JsonValue): void {
   if (!Array.isArray(target)) setMember(target, String(key), value)
   else if (typeof key === 'number' && key <= target.length) target[key] = value
-  else throw new SyntaxError(`${key} is beyond the end of the list`)
+  else throw new SyntaxError(`${key} is beyond the list`)
 }

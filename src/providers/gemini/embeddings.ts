@@ -22,7 +22,7 @@ import { modelCaller, type AnswerContext } from '../shared/model-caller.ts'
 import { asList, asObject } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { parseFailure } from './failure.ts'
-import { keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
+import { keyHeader, settle, wholePath, type GeminiOptions } from './gemini.ts'
 
 /**
  * An adapter for the embedding models of the Gemini API. A text is the name of the model.
@@ -49,7 +49,7 @@ export function geminiEmbeddings(options: GeminiEmbeddingsOptions | string = {})
       parseFailure,
       refuse: (request, call) => refuseTexts(limits, request, call),
       path: (request) => [
-        methodPath(provider, request.model, false).replace(/:\w+$/, ':batchEmbedContents'),
+        wholePath(provider, request.model).replace(/:\w+$/, ':batchEmbedContents'),
       ],
       body: (request, call, warn) => JSON.stringify(renderBody(request, call, warn)),
       read: parseEmbeddings,

@@ -127,7 +127,7 @@ export function blockedPrompt(
 /** The error of a response that has no answer or cannot be read, or of a whole answer that has no end. */
 export function malformedAnswer(
   { provider }: FailedCall,
-  problem: string = 'without a candidate that has a finish reason',
+  problem: string = 'without a finish reason',
 ): AdapterError {
   const message = `${provider} answered ${problem}`
   return new AdapterError('malformed_response', message)

@@ -9,7 +9,7 @@ import {
   type ProviderWire,
 } from '../shared/call.ts'
 import { fileKind } from '../shared/files.ts'
-import { settlePlaced } from '../shared/platform.ts'
+import { credentialed, settlePlaced } from '../shared/platform.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'
@@ -96,20 +96,19 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
 }
 
 /** With a project, the key is an access token. Vertex AI lists models in another way. */
-function geminiWire(
-  connection: Connection,
-  { platform, project }: Pick<AnyOptions, 'platform' | 'project'>,
-): ProviderWire {
+function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
+  const { platform, project } = options
   return {
     connection,
+    prepare: platform && ((call) => credentialed(call, options)),
     models: platform ? '' : '/models',
     media: imageLimits,
     keyHeader: project === undefined ? keyHeader : undefined,
     parseFailure,
     splitter: bodySplitter,
     whole: true,
-    render: (request, { provider, stream, newId, warn }) => ({
-      path: methodPath(provider, request.model, stream),
+    render: (request, { stream, newId, warn }) => ({
+      path: methodPath(request.model, stream),
       isMerged: true,
       ...(stream ? { query: { alt: 'sse' } } : {}),
       ...renderRequest(request, { ...connection, warn }),
@@ -118,14 +117,17 @@ function geminiWire(
   }
 }
 
+/** The path of `generateContent` of a model. A missing model is an `EngineError`. */
+export function wholePath(provider: string, model = ''): string {
+  if (model !== '') return methodPath(model, false)
+  throw new EngineError('missing_model', `${provider} needs a model`, { provider })
+}
+
 /**
  * The path of a model's method: `streamGenerateContent`, or `generateContent` for a whole answer. A model name with a slash
- * (`tunedModels/…`) is a path of its own. A missing model is an `EngineError`.
+ * (`tunedModels/…`) is a path of its own.
  */
-export function methodPath(provider: string, model: string | undefined, stream: boolean): string {
-  if (model === undefined || model === '') {
-    throw new EngineError('missing_model', `${provider} needs a model`, { provider })
-  }
+function methodPath(model: string, stream: boolean): string {
   const path = (model.includes('/') ? model : `models/${model}`)
     .split('/')
     .map(encodeURIComponent)

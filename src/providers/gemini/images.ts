@@ -37,7 +37,7 @@ import {
 } from '../shared/model-caller.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
-import { imageLimits, keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
+import { imageLimits, keyHeader, settle, wholePath, type GeminiOptions } from './gemini.ts'
 
 /**
  * An adapter for the Gemini models that make images: `generate`, and `edit` with the images inline in the prompt.
@@ -63,7 +63,7 @@ export function geminiImages(options: GeminiImagesOptions = {}): ImageAdapter {
       keyHeader,
       parseFailure,
       refuse: assertSupported,
-      path: (request) => [methodPath(provider, request.model, false)],
+      path: (request) => [wholePath(provider, request.model)],
       body: async (request, call) =>
         imageBody(request, await inputImages(request, call, fetchImages), provider),
       read: parseImages,

@@ -247,7 +247,7 @@ function fitsResult({ inlineData }: JsonObject): boolean {
 const resultTypes = /^(?:image\/.*|application\/pdf|text\/plain)$/
 
 function unasked({ message, path }: ToolResult): ValidationError {
-  const problem = `answers ${JSON.stringify(message.toolCallId)}, which is not a call of the turn before`
+  const problem = `answers ${JSON.stringify(message.toolCallId)}, which is not a call of the assistant message before it`
   return new ValidationError('invalid_thread', [{ path: `${path}.toolCallId`, problem }])
 }
 

@@ -211,11 +211,7 @@ function renderFormat(format: ResponseFormat, context: FormatContext): Structure
       return {}
     case 'json_object':
       if (!byTool) return { config: { responseMimeType } }
-      throw notTogether(
-        target.provider,
-        'tools',
-        'json_object: use a schema, or structuredFinalize',
-      )
+      throw notTogether(target.provider, 'tools', 'json_object: use structuredFinalize')
     case 'json_schema': {
       if (byTool) return renderAnswerTool(format, context)
       const { schema } = schemas.answer(format.schema, dialect)

@@ -19,7 +19,7 @@ import {
 import { asList, asObject, asText } from '../shared/read-json.ts'
 import { finishReasonOf, parseUsage, type WireAnswer } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
-import { keyHeader, methodPath, settle, type GeminiOptions } from './gemini.ts'
+import { keyHeader, settle, wholePath, type GeminiOptions } from './gemini.ts'
 
 /**
  * An adapter for the Gemini models that speak, such as `gemini-2.5-flash-preview-tts`.
@@ -37,7 +37,7 @@ export function geminiSpeech(options: GeminiOptions | string = {}): SpeechAdapte
     keyHeader,
     parseFailure,
     refuse: assertPossible,
-    path: (request) => [methodPath(provider, request.model, false)],
+    path: (request) => [wholePath(provider, request.model)],
     body: (request, _call, warn) => JSON.stringify(speechBody(request, provider, warn)),
     read: parseSpeech,
   })

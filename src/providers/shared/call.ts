@@ -1,8 +1,9 @@
 import type { AdapterOptions, ChatAdapter } from '../../contracts/adapter.ts'
 import { randomId, type NewId } from '../../core/ids.ts'
-import { fromEnvironment, type KeyNeed } from '../../core/keys.ts'
+import { fromEnvironment, isKey, type KeyNeed } from '../../core/keys.ts'
 import { AdapterError, EngineError, isAllmError } from '../../errors/errors.ts'
-import { thrownText } from '../../errors/to-json-value.ts'
+import { mapTexts, redactThrown } from '../../errors/redact.ts'
+import { thrownText, toJsonValue } from '../../errors/to-json-value.ts'
 import { attributed } from '../../http/answer.ts'
 import type { Fetch, HttpCall } from '../../http/call.ts'
 import { streamHttp, type MakeDecoder } from '../../http/stream-http.ts'
@@ -16,6 +17,7 @@ import {
   fine,
   optionsOf,
   recordOf,
+  secretText,
   someText,
   text,
   within,
@@ -24,6 +26,7 @@ import {
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
 import type { ModelEvent } from '../../types/events.ts'
+import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
@@ -39,9 +42,9 @@ export interface ConnectionOptions {
   readonly apiKey?: string | undefined
   /**
    * Sent with every call. They override the adapter's own headers. A function is called for each call, so that a token that
-   * expires can be renewed; it may return a promise.
+   * expires can be renewed; it may return a promise. What it returns as `undefined` is not sent.
    */
-  readonly headers?: CallHeaders | (() => CallHeaders | Promise<CallHeaders>) | undefined
+  readonly headers?: CallHeaders | (() => MadeHeaders | Promise<MadeHeaders>) | undefined
   /** The model of an engine or a request that names none. */
   readonly model?: string | undefined
   /** Replaces the platform's `fetch`. */
@@ -53,6 +56,9 @@ export interface ConnectionOptions {
 /** Names and values of headers. */
 export type CallHeaders = Readonly<Record<string, string>>
 
+/** Headers as a function of the caller makes them. */
+type MadeHeaders = Readonly<Record<string, string | undefined>>
+
 /** The checks of the common options. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
   // The values are never shown.
@@ -60,8 +66,7 @@ export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> 
     typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
       : [{ path: '', problem: 'must be an http or https URL without a password' }],
-  apiKey: (value) =>
-    typeof value === 'string' ? fine : [{ path: '', problem: 'must be a string' }],
+  apiKey: secretText,
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
   model: someText,
   fetch: anyFunction,
@@ -121,11 +126,10 @@ export function settleConnection(
   const isDefault = baseUrl === defaults.baseUrl
   const { headers = {}, model } = options
   const provider = options.provider ?? defaults.provider
-  const own = options.apiKey?.trim() === '' ? undefined : options.apiKey
+  const own = isKey(options.apiKey) ? options.apiKey : undefined
   // A function may bring the credentials.
   const credentials =
-    typeof headers === 'function' ||
-    Object.keys(headers).some((name) => keyHeaders.includes(name.toLowerCase()))
+    typeof headers === 'function' || keyHeaders.some((name) => name in lowerCased(headers))
   return {
     provider,
     api: defaults.provider,
@@ -145,18 +149,21 @@ export function settleConnection(
 
 /** The address that a variable of the environment names. An empty one names none. */
 function addressInEnvironment({
-  baseUrlVariable,
+  baseUrlVariable = '',
   versionPath = '',
 }: ConnectionDefaults): string | undefined {
-  const address = baseUrlVariable === undefined ? '' : fromEnvironment(baseUrlVariable)?.trim()
-  if (baseUrlVariable === undefined || address === undefined || address === '') return undefined
+  const address = fromEnvironment(baseUrlVariable)?.trim() ?? ''
+  if (address === '') return undefined
   assertValid('invalid_options', within(baseUrlVariable, connectionChecks.baseUrl(address)))
   return /\/v\d+[a-z]*\/*$/.test(address) ? address : address.replace(/\/+$/, '') + versionPath
 }
 
 /**
  * The headers of one call. A function that fails is a failed authentication: it brings a token. So is a header for a key
- * that has none, as `Bearer ${token}` of a token that is not there.
+ * that has none, as `Bearer ${token}` of a token that is not there. Other headers may be `undefined`: they are not sent.
+ *
+ * What was thrown may quote a token, so it is described without what looks like one. Such a failure may pass, but is retried
+ * only by a policy that names its reason.
  */
 export async function headersOf(
   headers: NonNullable<ConnectionOptions['headers']>,
@@ -168,11 +175,12 @@ export async function headersOf(
     const isEmpty = (name: string): boolean =>
       name in made && /^(Bearer *)?(undefined|null)?$/i.test(`${made[name]}`)
     if (keyHeaders.some(isEmpty)) throw new Error('a key is empty')
-    return made
-  } catch (cause) {
-    if (isAllmError(cause)) throw cause
-    const message = `the headers for ${facts.provider} could not be made: ${thrownText(cause)}`
-    throw new AdapterError('authentication_failed', message, { ...facts, cause })
+    return defined<CallHeaders>(made)
+  } catch (thrown) {
+    if (isAllmError(thrown)) throw thrown
+    const message = redactThrown(`the headers for ${facts.provider} failed: ${thrownText(thrown)}`)
+    const cause = mapTexts(toJsonValue(thrown), redactThrown)
+    throw new AdapterError('authentication_failed', message, { ...facts, cause, retryable: true })
   }
 }
 
@@ -192,12 +200,11 @@ export function urlOf(
 function keyOf(
   { provider, key, ownKey }: Connection,
   apiKey: string | undefined,
-  requestId?: string,
 ): string | undefined {
-  const found = apiKey === undefined || apiKey.trim() === '' ? ownKey() : apiKey
+  const found = isKey(apiKey) ? apiKey : ownKey()
   if (found !== undefined || !key.required) return found
   const message = `no API key for ${provider}: pass apiKey`
-  throw new EngineError('missing_key', message, { provider, requestId })
+  throw new EngineError('missing_key', message, { provider })
 }
 
 /** A request, rendered for one API, and what reads the answer to it. */
@@ -438,7 +445,7 @@ export async function unsentCall(
   const { connection, headers: own = {}, listHeader, keyHeader = bearer } = wire
   const { parseFailure, splitter, join } = wire
   const { headers, apiKey, stream, ...rest } = options
-  const key = keyOf(connection, apiKey, rest.requestId)
+  const key = keyOf(connection, apiKey)
   const layers = [
     own,
     key === undefined ? {} : keyHeader(key),
@@ -473,7 +480,7 @@ function joined(name: string, layers: readonly CallHeaders[]): CallHeaders {
   return used.size === 0 ? {} : { [name]: [...used].join(',') }
 }
 
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+function lowerCased<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   )

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { anthropic } from '../../../src/anthropic.ts'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
 import { warningList } from '../../../src/providers/shared/call.ts'
 import type { JsonObject, JsonValue } from '../../../src/types/json.ts'
@@ -30,15 +31,12 @@ describe('a minimal request', () => {
     })
   })
 
-  test('without a model is rejected', () => {
+  test('without a model is rejected', async () => {
     const { model: _model, ...unnamed } = request()
-    expect(() =>
-      renderRequest(unnamed, {
-        provider: 'anthropic',
-        version: '2023-06-01',
-        warn: () => undefined,
-      }),
-    ).toThrow(expect.objectContaining({ kind: 'engine', reason: 'missing_model' }))
+    await expect(anthropic({ apiKey: 'key' }).generate?.(unnamed)).rejects.toMatchObject({
+      kind: 'engine',
+      reason: 'missing_model',
+    })
   })
 
   test('allows the longest answer of the model unless maxTokens is set', () => {

@@ -186,7 +186,7 @@ describe('azure', () => {
       })
       await expect(generate(createEngine({ adapter }), 'go')).rejects.toMatchObject({
         reason: 'authentication_failed',
-        retryable: false,
+        retryable: true,
       })
       expect(sent).toBe(0)
       expect(() => azure({ resource: 'acme', deployment: 'd', token: '' })).toThrow('token')
