@@ -178,8 +178,8 @@ test.each([
 })
 
 test.each([
-  ['ui', 'toUiMessageStream', 3950],
-  ['ui', wholeUi, 12_100],
+  ['ui', 'toUiMessageStream', 4000],
+  ['ui', wholeUi, 12_200],
   ['mcp', 'connectMcp, mcpTools', 4096],
   ['mcp', wholeMcp, 6144],
 ] as const)(

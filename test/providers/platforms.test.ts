@@ -308,10 +308,10 @@ describe('options', () => {
   }
 
   test.each([
-    [{ platform: 'bedrock' }, 'region must be a name for bedrock, such as us-east-1'],
+    [{ platform: 'bedrock' }, 'region must be given for bedrock, such as us-east-1'],
     [
       { platform: 'vertex', region: 'us-east5' },
-      'project must be a name for vertex, such as my-project',
+      'project must be given for vertex, such as my-project',
     ],
     [{ platform: 'vertex', project: '../x' }, 'project must be'],
     [{ platform: 'vertex', project: '..' }, 'project must be'],
@@ -341,7 +341,7 @@ describe('options', () => {
     [{ platform: 'bedrock' }, 'platform must be one of vertex'],
     [
       { platform: 'vertex', region: 'us-east5' },
-      'project must be a name for vertex, such as my-project',
+      'project must be given for vertex, such as my-project',
     ],
     [{ project }, 'unknown key project'],
     [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
@@ -416,7 +416,7 @@ describe('keys', () => {
       await expect(sent(make)).rejects.toMatchObject({
         reason: 'missing_key',
         provider: name,
-        message: expect.stringContaining('pass apiKey, headers or sign'),
+        message: expect.stringContaining('pass apiKey or headers'),
       })
       vi.stubEnv(`${name.toUpperCase().replace('-', '_')}_API_KEY`, 'own-token')
       const { url, headers } = await sent(make)

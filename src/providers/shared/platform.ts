@@ -75,7 +75,7 @@ const taken = /^(google|azure|(azure.)?openai|(anthropic|gemini)(.vertex|.bedroc
 /** A part of an address. */
 function partOf(platform: string, example: string): Check {
   return must(
-    `a name for ${platform}, such as ${example}`,
+    `given for ${platform}, such as ${example}`,
     (value) => typeof value === 'string' && /^\w[\w.-]*$/.test(value),
   )
 }
@@ -87,7 +87,7 @@ function partOf(platform: string, example: string): Check {
 export function credentialed(call: HttpCall, { baseUrl }: PlacedOptions): HttpCall {
   const { provider, headers = {} } = call
   if (baseUrl !== undefined || keyHeaders.some((name) => name in headers)) return call
-  const message = `no API key for ${provider}: pass apiKey, headers or sign`
+  const message = `no API key for ${provider}: pass apiKey or headers (Claude: or sign)`
   throw new EngineError('missing_key', message, { provider })
 }
 
