@@ -271,7 +271,11 @@ async function check(chosen: Plan): Promise<number> {
       expect(visibleText(parts)).toBe(answerText(session))
       // A late result is also told where it came.
       const told = visibleCalls(back[0]?.parts ?? [], parts)
-      if (isCut && !isDropped) expect(told).toEqual(visibleCalls(parts))
+      // A stream cannot tell a page that has not seen the request of an approval that it was denied. The call has failed there.
+      const shown = visibleCalls(parts).map((call) => call.replace('output-denied', 'output-error'))
+      if (isCut && !isDropped) {
+        expect(told.map((call) => call.replace('output-denied', 'output-error'))).toEqual(shown)
+      }
     }
     if (session.status === 'completed' && turn > 3) break
   }
