@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import { asString, type FrameWriter, type WireFrame } from './wire-format.ts'
@@ -90,4 +89,14 @@ function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
+}
+
+/** CRC-32, bit by bit: the bytes of a test are few, and the decoder has another way. */
+function crc32(bytes: Uint8Array): number {
+  let sum = 0xffffffff
+  for (const byte of bytes) {
+    sum ^= byte
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1))
+  }
+  return ~sum >>> 0
 }
