@@ -1,6 +1,5 @@
 import type { SpeechHarness, TranscriptionHarness } from '../../../src/conformance.ts'
 import type {
-  AdapterOptions,
   SpeechAdapter,
   SpeechEvent,
   TranscriptionAdapter,
@@ -23,16 +22,17 @@ import {
   impatient,
   isFollowed,
   sending,
-} from './conduct-mutants.ts'
+  sharedDefects,
+} from './model-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Speak = SpeechAdapter['speak']
 type Transcribe = TranscriptionAdapter['transcribe']
 
-/** The defects of failures that both kinds of adapters may have. */
+/** The defects of failures, for an adapter that streams. */
 const failureDefects: readonly (readonly [
   defect: string,
-  caught: (call: string) => string,
+  caught: string,
   change: (error: AdapterError) => Error,
 ])[] = [
   ...(
@@ -47,18 +47,18 @@ const failureDefects: readonly (readonly [
     (reason) =>
       [
         `${reason} is told as unknown`,
-        (call: string) => `${call} that fails with ${reason} rejects with it`,
+        `a speech call that fails with ${reason} rejects with it`,
         (error: AdapterError) => new AdapterError('unknown', error.message),
       ] as const,
   ),
   [
     'Retry-After is lost',
-    (call) => `a failed ${call.replace('a ', '')} says how long to wait`,
+    'a failed speech call says how long to wait',
     ({ reason, message }) => new AdapterError(reason, message),
   ],
   [
     'what the provider says is told as it is',
-    (call) => `a key that the provider echoes is taken out of the error of ${call}`,
+    'a key that the provider echoes is taken out of the error of a speech call',
     (error) =>
       Object.defineProperty(error, 'message', {
         value: 'sk-conformance0123456789abcdef is wrong',
@@ -210,9 +210,7 @@ export const speechMutants: readonly Mutant<SpeechHarness>[] = [
         },
     ),
   ),
-  ...failureDefects.map(([defect, caught, change]) =>
-    said(defect, caught('a speech call'), failing(change)),
-  ),
+  ...failureDefects.map(([defect, caught, change]) => said(defect, caught, failing(change))),
   speechOnTheWire(
     'a failure does not say where it happened',
     'a failed speech call names its provider and its run',
@@ -371,53 +369,9 @@ export const transcriptionMutants: readonly Mutant<TranscriptionHarness>[] = [
       },
     }),
   ),
-  written(
-    'the id of the run is lost',
-    'a response has the id of its run and the name of its provider',
-    giving((response) => ({ ...response, requestId: 'another' })),
-  ),
-  written(
-    'metadata is lost',
-    'the metadata of a request is on its response',
-    giving((response) => ({ ...response, metadata: {} })),
-  ),
-  written(
-    'a response holds a date',
-    'a response is plain JSON',
-    giving((response) => Object.assign({ at: new Date(0) }, response)),
-  ),
-  written(
-    'the request is written to',
-    'a transcription call does not change the request',
-    calling((transcribe) => (request, options) => {
-      Object.assign(request.metadata, { seen: true })
-      return transcribe(request, options)
-    }),
-  ),
-  written(
-    'the key is in the metadata of a response',
-    'the key is in no response',
-    calling((transcribe) => async (request, options: AdapterOptions = {}) => {
-      const response = await transcribe(request, options)
-      return { ...response, metadata: { key: options.apiKey ?? '' } }
-    }),
-  ),
-  ...failureDefects.map(([defect, caught, change]) =>
-    written(defect, caught('a transcription call'), refusing(change)),
-  ),
-  onTheWire(
-    'a failure does not say where it happened',
-    'a failed transcription call names its provider and its run',
-    refusing(originDefect),
-  ),
-  written(
-    'a signal is not looked at',
-    'a signal that is aborted already rejects a transcription call with cancelled',
-    calling(
-      (transcribe) =>
-        (request, { signal: _signal, ...options } = {}) =>
-          transcribe(request, options),
-    ),
+  ...sharedDefects<TranscriptionRequest, TranscriptionResponse>('a transcription call').map(
+    ([defect, caught, change, isOnTheWire]) =>
+      (isOnTheWire === true ? onTheWire : written)(defect, caught, calling(change)),
   ),
 ]
 

@@ -1,10 +1,6 @@
 import type { EmbeddingHarness, RerankHarness } from '../../../src/conformance.ts'
-import type {
-  AdapterOptions,
-  EmbeddingAdapter,
-  RerankAdapter,
-} from '../../../src/contracts/adapter.ts'
-import { AdapterError, StreamError } from '../../../src/index.ts'
+import type { EmbeddingAdapter, RerankAdapter } from '../../../src/contracts/adapter.ts'
+import { AdapterError } from '../../../src/index.ts'
 import type {
   Embedding,
   EmbeddingRequest,
@@ -18,118 +14,8 @@ import {
   httpEmbeddingsHarness,
   httpRerankHarness,
 } from '../harnesses.ts'
-import { conductDefects, impatient, sending } from './conduct-mutants.ts'
+import { conductDefects, impatient, sending, sharedDefects, type Change } from './model-mutants.ts'
 import type { Mutant } from './mutant.ts'
-
-type Send<Request, Response> = (request: Request, options?: AdapterOptions) => Promise<Response>
-type Change<Request, Response> = (send: Send<Request, Response>) => Send<Request, Response>
-
-/** The defects that an adapter of either kind may have, by the word for its calls. */
-function sharedDefects<
-  Request extends { readonly metadata: object },
-  Response extends { readonly requestId: string; readonly metadata: object },
->(call: string) {
-  type Defect = readonly [
-    defect: string,
-    caught: string,
-    change: Change<Request, Response>,
-    onTheWire?: boolean,
-  ]
-  const failing =
-    (change: (error: AdapterError) => Error): Change<Request, Response> =>
-    (send) =>
-    (...given) =>
-      send(...given).catch((error: unknown) => {
-        throw error instanceof AdapterError ? change(error) : error
-      })
-  const giving =
-    (change: (response: Response) => object): Change<Request, Response> =>
-    (send) =>
-    async (...given) =>
-      change(await send(...given)) as Response
-  const name = call.replace(/^an? /, '')
-  const defects: readonly Defect[] = [
-    [
-      'the id of the run is lost',
-      'a response has the id of its run and the name of its provider',
-      giving((response) => ({ ...response, requestId: 'another' })),
-    ],
-    [
-      'metadata is lost',
-      'the metadata of a request is on its response',
-      giving((response) => ({ ...response, metadata: {} })),
-    ],
-    [
-      'a response holds a date',
-      'a response is plain JSON',
-      giving((response) => ({ at: new Date(0), ...response })),
-    ],
-    [
-      'the request is written to',
-      `${call} does not change the request`,
-      (send) => (request, options) => {
-        Object.assign(request.metadata, { seen: true })
-        return send(request, options)
-      },
-    ],
-    [
-      'the key is in the metadata of a response',
-      'the key is in no response',
-      (send) => async (request, options) => {
-        const response = await send(request, options)
-        return { ...response, metadata: { ...response.metadata, key: options?.apiKey } }
-      },
-    ],
-    ...(
-      [
-        'authentication_failed',
-        'rate_limited',
-        'invalid_request',
-        'provider_unavailable',
-        'content_filter',
-      ] as const
-    ).map((reason): Defect => [
-      `${reason} is an error of streams`,
-      `${call} that fails with ${reason} rejects with it`,
-      failing((error) =>
-        error.reason === reason ? new StreamError('unknown', error.message) : error,
-      ),
-    ]),
-    [
-      'Retry-After is lost',
-      `a failed ${name} says how long to wait`,
-      failing(({ reason, message }) => new AdapterError(reason, message)),
-    ],
-    [
-      'a failure does not say where it happened',
-      `a failed ${name} names its provider and its run`,
-      failing(({ reason, message, status }) => new AdapterError(reason, message, { status })),
-      true,
-    ],
-    [
-      'a signal is not looked at',
-      `a signal that is aborted already rejects ${call} with cancelled`,
-      (send) =>
-        (request, { signal: _signal, ...options } = {}) =>
-          send(request, options),
-    ],
-    [
-      'what the provider says is told as it is',
-      `a key that the provider echoes is taken out of the error of ${call}`,
-      failing((error) =>
-        Object.defineProperty(error, 'message', {
-          value: 'sk-conformance0123456789abcdef is wrong',
-        }),
-      ),
-    ],
-    [
-      'a count that nobody made is 0',
-      'a response has usage and warnings, and a count that was not reported is absent',
-      giving((response) => ({ ...response, usage: { inputTokens: 0 } })),
-    ],
-  ]
-  return defects
-}
 
 type EmbedChange = Change<EmbeddingRequest, EmbeddingResponse>
 
@@ -162,6 +48,12 @@ export const embeddingMutants: readonly Mutant<EmbeddingHarness>[] = [
   ),
   ...sharedDefects<EmbeddingRequest, EmbeddingResponse>('an embedding call').map(
     ([defect, caught, change, onTheWire]) => embedder(defect, caught, change, onTheWire),
+  ),
+  embedder(
+    'a count that nobody made is 0',
+    'a response has usage and warnings, and a count that was not reported is absent',
+    (send) =>
+      async (...given) => ({ ...(await send(...given)), usage: { inputTokens: 0 } }),
   ),
   embedder(
     'the vectors are in another order',
@@ -278,6 +170,12 @@ export const rerankMutants: readonly Mutant<RerankHarness>[] = [
   ),
   ...sharedDefects<RerankRequest, RerankResponse>('a reranking call').map(
     ([defect, caught, change, onTheWire]) => ranker(defect, caught, change, onTheWire),
+  ),
+  ranker(
+    'a count that nobody made is 0',
+    'a response has usage and warnings, and a count that was not reported is absent',
+    (send) =>
+      async (...given) => ({ ...(await send(...given)), usage: { inputTokens: 0 } }),
   ),
   ranker(
     'the results are in the order of the documents',

@@ -1,13 +1,8 @@
 import type { ImageHarness } from '../../../src/conformance.ts'
 import type { ImageAdapter } from '../../../src/contracts/adapter.ts'
-import {
-  AdapterError,
-  ImageAdapterError,
-  type ImageRequest,
-  type ImageResponse,
-} from '../../../src/index.ts'
+import { ImageAdapterError, type ImageRequest, type ImageResponse } from '../../../src/index.ts'
 import { fakeImagesHarness, httpImagesHarness } from '../harnesses.ts'
-import { conductDefects, impatient, sending } from './conduct-mutants.ts'
+import { conductDefects, impatient, sending, sharedDefects } from './model-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Draw = ImageAdapter['generate']
@@ -57,16 +52,6 @@ export const imageMutants = [
     ),
   ),
   drawn(
-    'the id of the run is lost',
-    'a response has the id of its run and the name of its provider',
-    giving((response) => ({ ...response, requestId: 'another' })),
-  ),
-  drawn(
-    'metadata is lost',
-    'the metadata of a request is on its response',
-    giving((response) => ({ ...response, metadata: {} })),
-  ),
-  drawn(
     'images are not counted',
     'usage counts the images',
     giving((response) =>
@@ -78,88 +63,14 @@ export const imageMutants = [
     'several images arrive, all of them',
     giving((response) => ({ ...response, images: response.images.slice(0, 1) })),
   ),
-  drawn(
-    'a response holds a date',
-    'a response is plain JSON',
-    giving((response) => Object.assign({ at: new Date(0) }, response)),
-  ),
-  drawn(
-    'the request is written to',
-    'an image call does not change the request',
-    calling((draw) => (request, options) => {
-      Object.assign(request.metadata, { seen: true })
-      return draw(request, options)
-    }),
-  ),
   onTheWire(
     'the prompt is not sent',
     'the prompt is sent',
     calling((draw) => (request, options) => draw({ ...request, prompt: 'something' }, options)),
   ),
-  drawn(
-    'the key is in the metadata of a response',
-    'the key is in no response',
-    calling((draw) => async (request, options) => {
-      const response = await draw(request, options)
-      const key = options?.apiKey
-      return key === undefined ? response : { ...response, metadata: { ...response.metadata, key } }
-    }),
-  ),
-  ...(
-    [
-      'authentication_failed',
-      'rate_limited',
-      'invalid_request',
-      'provider_unavailable',
-      'content_filter',
-    ] as const
-  ).map((reason) =>
-    drawn(
-      `${reason} is an error of chat adapters`,
-      `an image call that fails with ${reason} rejects with it`,
-      failing((error) =>
-        error.reason === reason &&
-        error.retryAfterMs === undefined &&
-        error.message === 'scripted error'
-          ? new AdapterError(reason, error.message, { status: error.status })
-          : error,
-      ),
-    ),
-  ),
-  drawn(
-    'Retry-After is lost',
-    'a failed image call says how long to wait',
-    failing(
-      ({ reason, message, metadata }) => new ImageAdapterError(reason, message, { metadata }),
-    ),
-  ),
-  onTheWire(
-    'a failure does not say where it happened',
-    'a failed image call names its provider and its run',
-    failing((error) => {
-      const { reason, message, status, retryAfterMs, metadata } = error
-      return new ImageAdapterError(reason, message, { status, retryAfterMs, metadata })
-    }),
-  ),
-  drawn(
-    'a signal is not looked at',
-    'a signal that is aborted already rejects an image call with cancelled',
-    calling(
-      (draw) =>
-        (request, { signal: _signal, ...options } = {}) =>
-          draw(request, options),
-    ),
-  ),
-  drawn(
-    'what the provider says is told as it is',
-    'a key that the provider echoes is taken out of the error of an image call',
-    failing((error) =>
-      error.message.includes('[redacted]')
-        ? Object.defineProperty(error, 'message', {
-            value: 'sk-conformance0123456789abcdef is wrong',
-          })
-        : error,
-    ),
+  ...sharedDefects<ImageRequest, ImageResponse>('an image call', ImageAdapterError).map(
+    ([defect, caught, change, isOnTheWire]) =>
+      (isOnTheWire === true ? onTheWire : drawn)(defect, caught, calling(change)),
   ),
 ]
 
@@ -220,15 +131,5 @@ function giving(change: (response: ImageResponse) => ImageResponse): Change {
     (draw) =>
       async (...call) =>
         change(await draw(...call)),
-  )
-}
-
-function failing(change: (error: ImageAdapterError) => Error): Change {
-  return calling(
-    (draw) =>
-      (...call) =>
-        draw(...call).catch((error: unknown) => {
-          throw error instanceof ImageAdapterError ? change(error) : error
-        }),
   )
 }

@@ -1,9 +1,9 @@
 import type { ModerationHarness } from '../../../src/conformance.ts'
 import type { ModerationAdapter } from '../../../src/contracts/adapter.ts'
-import { AdapterError, ImageAdapterError, type ModerationResponse } from '../../../src/index.ts'
+import type { ModerationRequest, ModerationResponse } from '../../../src/index.ts'
 import { moderationResult } from '../../../src/testing.ts'
 import { fakeModerationHarness, httpModerationHarness } from '../harnesses.ts'
-import { conductDefects, impatient, sending } from './conduct-mutants.ts'
+import { conductDefects, impatient, sending, sharedDefects } from './model-mutants.ts'
 import type { Mutant } from './mutant.ts'
 
 type Judge = ModerationAdapter['moderate']
@@ -104,78 +104,9 @@ export const moderationMutants = [
         judge({ ...request, input: [{ type: 'text', text: 'a' }] }, options),
     ),
   ),
-  judged(
-    'the id of the run is lost',
-    'a response has the id of its run and the name of its provider',
-    giving((response) => ({ ...response, requestId: 'another' })),
-  ),
-  judged(
-    'metadata is lost',
-    'the metadata of a request is on its response',
-    giving((response) => ({ ...response, metadata: {} })),
-  ),
-  judged(
-    'a response holds a date',
-    'a response is plain JSON',
-    giving((response) => Object.assign({ at: new Date(0) }, response)),
-  ),
-  judged(
-    'the request is written to',
-    'a moderation call does not change the request',
-    calling((judge) => (request, options) => {
-      Object.assign(request.metadata, { seen: true })
-      return judge(request, options)
-    }),
-  ),
-  judged(
-    'the key is in the metadata of a response',
-    'the key is in no response',
-    calling((judge) => async (request, options) => {
-      const response = await judge(request, options)
-      const key = options?.apiKey
-      return key === undefined ? response : { ...response, metadata: { ...response.metadata, key } }
-    }),
-  ),
-  ...(
-    [
-      'authentication_failed',
-      'rate_limited',
-      'invalid_request',
-      'provider_unavailable',
-      'content_filter',
-    ] as const
-  ).map((reason) =>
-    judged(
-      `${reason} is an error of image adapters`,
-      `a moderation call that fails with ${reason} rejects with it`,
-      failing(({ message, status }) => new ImageAdapterError(reason, message, { status })),
-    ),
-  ),
-  judged(
-    'Retry-After is lost',
-    'a failed moderation call says how long to wait',
-    failing(({ reason, message }) => new AdapterError(reason, message)),
-  ),
-  onTheWire(
-    'a failure does not say where it happened',
-    'a failed moderation call names its provider and its run',
-    failing(({ reason, message, status }) => new AdapterError(reason, message, { status })),
-  ),
-  judged(
-    'a signal is not looked at',
-    'a signal that is aborted already rejects a moderation call with cancelled',
-    calling(
-      (judge) =>
-        (request, { signal: _signal, ...options } = {}) =>
-          judge(request, options),
-    ),
-  ),
-  judged(
-    'what the provider says is told as it is',
-    'a key that the provider echoes is taken out of the error of a moderation call',
-    failing((error) =>
-      Object.defineProperty(error, 'message', { value: 'sk-conformance0123456789abcdef is wrong' }),
-    ),
+  ...sharedDefects<ModerationRequest, ModerationResponse>('a moderation call').map(
+    ([defect, caught, change, isOnTheWire]) =>
+      (isOnTheWire === true ? onTheWire : judged)(defect, caught, calling(change)),
   ),
 ]
 
@@ -219,15 +150,5 @@ function giving(change: (response: ModerationResponse) => ModerationResponse): C
     (judge) =>
       async (...call) =>
         change(await judge(...call)),
-  )
-}
-
-function failing(change: (error: AdapterError) => Error): Change {
-  return calling(
-    (judge) =>
-      (...call) =>
-        judge(...call).catch((error: unknown) => {
-          throw error instanceof AdapterError ? change(error) : error
-        }),
   )
 }
