@@ -236,7 +236,6 @@ export const contract = {
     'A verdict that the provider did not give is `malformed_response`, never "not flagged".',
   moderationLimit:
     'A request of more texts than `maxTexts`, or more images than `maxImages`, fails with invalid_request before anything is sent.',
-  moderationFailure: 'Every failure of a moderation call rejects with an `AdapterError`.',
   modelFailure: 'Every failure of a call rejects with an `AdapterError`.',
   embeddingResponse:
     'An embedding response has a vector for each text, in their order, all of one length and of finite numbers, and the `requestId`, the `provider`, the usage, the warnings and the metadata of the request. Anything else that the provider sends is malformed_response.',
@@ -255,7 +254,6 @@ export const contract = {
   transcriptionTimes: 'Times are in seconds, each with the text that the provider wrote.',
   transcriptionLimit:
     'A file that is larger than `maxBytes` fails with invalid_request, and the limit in the message, before any I/O.',
-  transcriptionFailure: 'Every failure of a transcription call rejects with an `AdapterError`.',
   executor:
     'An executor runs the handler of a tool once, with the given arguments and options, and passes on the result of the handler: its value, its outcome, or its error.',
   encoder:

@@ -26,9 +26,6 @@ export type EmbeddingCase = ConformanceCase<EmbeddingHarness, EmbeddingCapabilit
 const embeddingPlay: ModelPlay<EmbeddingAdapter, EmbeddingRequest, EmbeddingResponse> = {
   call: 'an embedding call',
   contract: 'embeddingResponse',
-  failureContract: 'modelFailure',
-  failureKind: 'adapter',
-  errorName: 'AdapterError',
   request: requestOf,
   send: (adapter, request, options) => adapter.embed(request, options),
 }

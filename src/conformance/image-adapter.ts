@@ -45,9 +45,7 @@ const pixel: InlineImage = {
 const imagePlay: ModelPlay<ImageAdapter, ImageRequest, ImageResponse> = {
   call: 'an image call',
   contract: 'imageResponse',
-  failureContract: 'imageFailure',
-  failureKind: 'image_adapter',
-  errorName: 'ImageAdapterError',
+  failure: { contract: 'imageFailure', kind: 'image_adapter', name: 'ImageAdapterError' },
   request: requestOf,
   send: (adapter, request, options) => adapter.generate(request, options),
 }

@@ -66,13 +66,23 @@ export interface ModelPlay<Adapter, Request, Response> {
   readonly call: string
   /** What a response must be. */
   readonly contract: ContractName
-  /** What a failure must be. */
-  readonly failureContract: ContractName
-  /** The kind of the errors. */
-  readonly failureKind: ErrorKind
-  readonly errorName: string
+  /** What a failure must be: an `AdapterError` without it. */
+  readonly failure?: FailureOf
   request(model: string, fields: Partial<Request> | undefined): Request
   send(adapter: Adapter, request: Request, options: AdapterOptions): Promise<Response>
+}
+
+/** The errors of a kind of model. */
+interface FailureOf {
+  readonly contract: ContractName
+  readonly kind: ErrorKind
+  readonly name: string
+}
+
+const adapterFailure: FailureOf = {
+  contract: 'modelFailure',
+  kind: 'adapter',
+  name: 'AdapterError',
 }
 
 /** What a case works with. */
@@ -200,7 +210,7 @@ export function sharedModelCases<
 } {
   type Case = ConformanceCase<ModelHarness<Adapter, Entry, string>, ModelCapability>
   type Act = (fixture: ModelFixture<Adapter, Request, Response>) => Promise<void>
-  const { call, contract, failureKind } = play
+  const { call, contract, failure: failed = adapterFailure } = play
   const answered =
     (act: Act): Case['run'] =>
     (harness) =>
@@ -214,7 +224,7 @@ export function sharedModelCases<
     (harness) =>
       playModel(harness, play, [script.error(data)], act)
   const failure = (reason: AdapterErrorReason, facts: Partial<ErrorData>): ErrorData => ({
-    kind: failureKind,
+    kind: failed.kind,
     reason,
     message: 'scripted error',
     ...facts,
@@ -293,10 +303,10 @@ export function sharedModelCases<
         run: failing(failure(reason, { status }), async (fixture) => {
           const outcome = await fixture.call(fixture.request())
           const error = errorOf(outcome)
-          demand(error?.kind === failureKind && error.reason === reason, {
-            expected: `a rejection with ${play.errorName} ${reason}`,
+          demand(error?.kind === failed.kind && error.reason === reason, {
+            expected: `a rejection with ${failed.name} ${reason}`,
             received: error ?? outcome.failure?.thrown ?? outcome.response,
-            contract: play.failureContract,
+            contract: failed.contract,
           })
         }),
       }),
@@ -405,8 +415,8 @@ export function sharedModelCases<
         playModel(harness, play, [script.error(redirected)], async (fixture) => {
           const outcome = await fixture.call(fixture.request(), { apiKey: plainKey })
           const error = errorOf(outcome)
-          demand(error?.kind === failureKind, {
-            expected: `a rejection with ${play.errorName}`,
+          demand(error?.kind === failed.kind, {
+            expected: `a rejection with ${failed.name}`,
             received: error ?? outcome.failure?.thrown ?? outcome.response,
             contract: 'redirects',
           })
@@ -451,9 +461,9 @@ export function sharedModelCases<
         const outcome = await whileTimePasses({ clock, patienceMs }, pending, 60_000)
         const error = errorOf(outcome)
         const passed = clock.now() - before
-        const isTimeout = error?.kind === failureKind && error.reason === 'timeout'
+        const isTimeout = error?.kind === failed.kind && error.reason === 'timeout'
         demand(isTimeout && passed >= 5000 && passed <= 10_000, {
-          expected: `a rejection with ${play.errorName} timeout after 5000 ms`,
+          expected: `a rejection with ${failed.name} timeout after 5000 ms`,
           received: { passed, error: error ?? outcome.failure?.thrown ?? outcome.response },
           contract: 'timeouts',
         })

@@ -39,9 +39,6 @@ const pixel: InlineImage = {
 const moderationPlay: ModelPlay<ModerationAdapter, ModerationRequest, ModerationResponse> = {
   call: 'a moderation call',
   contract: 'moderationResponse',
-  failureContract: 'moderationFailure',
-  failureKind: 'adapter',
-  errorName: 'AdapterError',
   request: (model, fields = {}) => ({
     model,
     input: ['a green parrot'],

@@ -26,9 +26,6 @@ export type RerankCase = ConformanceCase<RerankHarness, RerankCapability>
 const rerankPlay: ModelPlay<RerankAdapter, RerankRequest, RerankResponse> = {
   call: 'a reranking call',
   contract: 'rerankResponse',
-  failureContract: 'modelFailure',
-  failureKind: 'adapter',
-  errorName: 'AdapterError',
   request: requestOf,
   send: (adapter, request, options) => adapter.rerank(request, options),
 }

@@ -46,9 +46,7 @@ const tone: InlineFile = {
 const speechPlay: ModelPlay<SpeechAdapter, SpeechRequest, SpeechResponse> = {
   call: 'a speech call',
   contract: 'speechResponse',
-  failureContract: 'speechFailure',
-  failureKind: 'adapter',
-  errorName: 'AdapterError',
+  failure: { contract: 'speechFailure', kind: 'adapter', name: 'AdapterError' },
   request: (model, fields = {}) => ({
     text: 'a green parrot',
     model,

@@ -60,9 +60,6 @@ const transcriptionPlay: ModelPlay<
 > = {
   call: 'a transcription call',
   contract: 'transcriptionResponse',
-  failureContract: 'transcriptionFailure',
-  failureKind: 'adapter',
-  errorName: 'AdapterError',
   request: (model, fields = {}) => ({
     file: { ...recording },
     model,

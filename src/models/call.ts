@@ -1,4 +1,9 @@
-import type { AdapterOptions, ModelAdapters, ModelSlot } from '../contracts/adapter.ts'
+import type {
+  AdapterOptions,
+  ModelAdapter,
+  ModelAdapters,
+  ModelSlot,
+} from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { RetryOption } from '../contracts/options.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
@@ -18,7 +23,7 @@ import {
 import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
 import { engineParts } from '../run/context.ts'
 import { reportRetry, retryPlan } from '../run/retry-policy.ts'
-import { assertValid, optionsOf, type Check, type Checks } from '../schema/checks.ts'
+import { assertValid, fine, optionsOf, type Check, type Checks } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
@@ -66,6 +71,19 @@ export function modelCallOptions(own: Checks): Check {
       requestTimeoutMs,
     } satisfies Readonly<Record<keyof ModelCallOptions, Check>>),
   })
+}
+
+/** The check of an option that becomes a field of the request, which is checked later. */
+export const later: Check = () => fine
+
+/** The error of an answer that is none. Adapters are also written by others, so their answers are checked. */
+export function malformedAnswer(
+  { provider }: ModelAdapter,
+  requestId: string | undefined,
+  what: string,
+): AdapterError {
+  const message = `${provider} answered with ${what}`
+  return new AdapterError('malformed_response', message, { provider, requestId })
 }
 
 /** The fields that all requests have. */

@@ -1,9 +1,9 @@
 import type { AdapterOptions, EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { linkedAbort, unlessStopped } from '../core/abort.ts'
-import { AdapterError, cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
+import { cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
 import { hookFailure } from '../run/context.ts'
-import { anyFunction, fine, positiveInteger, type Check } from '../schema/checks.ts'
+import { anyFunction, positiveInteger, type Check } from '../schema/checks.ts'
 import { validateEmbeddingRequest, vectorsProblem } from '../schema/validate-embeddings.ts'
 import { defined } from '../types/guards.ts'
 import type {
@@ -15,6 +15,8 @@ import type {
 import { addUsage, type Usage } from '../types/response.ts'
 import type { Warning } from '../types/warning.ts'
 import {
+  later,
+  malformedAnswer,
   modelCallOptions,
   settleModelCall,
   tracedCall,
@@ -107,9 +109,6 @@ const defaultMaxConcurrency = 4
 type EmbedCall = ModelCall<EmbeddingAdapter, EmbeddingRequest>
 
 type EmbeddingKind = ModelCallKind<'embedding', EmbeddingRequest, EmbeddingResponse>
-
-/** For options that become fields of the request, which is checked later. */
-const later: Check = () => fine
 
 const embeddingCalls: EmbeddingKind = {
   slot: 'embedding',
@@ -251,16 +250,7 @@ async function sendBatch(
   const response = await adapter.embed(batch, given)
   const problem = vectorsProblem(response?.embeddings, batch.texts.length)
   if (problem === undefined) return response
-  throw malformed(adapter, given.requestId, problem)
-}
-
-function malformed(
-  { provider }: EmbeddingAdapter,
-  requestId: string | undefined,
-  problem: string,
-): AdapterError {
-  const message = `${provider} answered with ${problem}`
-  return new AdapterError('malformed_response', message, { provider, requestId })
+  throw malformedAnswer(adapter, given.requestId, problem)
 }
 
 /** Puts the vectors of a batch in their places, and adds up the rest. */
@@ -275,7 +265,7 @@ function keep(
   progress.dimensions ??= length
   if (length !== progress.dimensions) {
     const problem = `vectors of different lengths: ${length} (text ${from}), ${progress.dimensions} in another batch`
-    throw malformed(adapter, requestId, problem)
+    throw malformedAnswer(adapter, requestId, problem)
   }
   for (const [index, vector] of embeddings.entries()) progress.vectors[from + index] = vector
   progress.embeddings += embeddings.length

@@ -2,12 +2,18 @@ import type { ImageAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { ImageAdapterError } from '../errors/errors.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
-import { fine, type Check } from '../schema/checks.ts'
+import type { Check } from '../schema/checks.ts'
 import { validateImageRequest } from '../schema/validate-images.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Image, ImageRequest, ImageResponse } from '../types/media.ts'
 import { imageFailure } from '../vision/resolve-images.ts'
-import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
+import {
+  callModel,
+  later,
+  modelCallOptions,
+  type ModelCallOptions,
+  type SingleCallKind,
+} from './call.ts'
 
 /**
  * Makes images from a prompt, or from a whole request of any operation.
@@ -113,9 +119,6 @@ const blankRequest: Pick<
   ImageRequest,
   'n' | 'responseFormat' | 'inputImages' | 'providerOptions' | 'metadata'
 > = { n: 1, responseFormat: 'base64', inputImages: [], providerOptions: {}, metadata: {} }
-
-/** For options that become fields of the request, which is checked later. */
-const later: Check = () => fine
 
 const imageCalls: SingleCallKind<'image', ImageRequest, ImageResponse> = {
   slot: 'image',

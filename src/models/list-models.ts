@@ -1,6 +1,6 @@
 import type { AdapterOptions, ChatAdapter, ModelInfo } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import type { EngineParts, RetryOption } from '../contracts/options.ts'
+import type { EngineParts } from '../contracts/options.ts'
 import { AdapterError, EngineError } from '../errors/errors.ts'
 import type { LeanWire } from '../providers/shared/call.ts'
 import { asCount, asObject, asText } from '../providers/shared/read-json.ts'
@@ -11,19 +11,13 @@ import { callOptionChecks } from '../schema/options.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { askPath, askProvider, unsupported, wireOf } from './ask.ts'
+import type { ModelCallOptions } from './call.ts'
 
 /** The options of a call that lists models. */
-export interface ListModelsOptions {
-  readonly signal?: AbortSignal | undefined
-  readonly retry?: RetryOption | undefined
-  readonly requestId?: string | undefined
-  /** For this call only. It is not stored. */
-  readonly apiKey?: string | undefined
-  /** Headers of this call, which override the adapter's. Not stored. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Milliseconds that each attempt may take. */
-  readonly requestTimeoutMs?: number | undefined
-}
+export interface ListModelsOptions extends Omit<
+  ModelCallOptions,
+  'model' | 'providerOptions' | 'metadata'
+> {}
 
 /**
  * The models that a provider has for this key, as a list. Takes an adapter, or an engine, whose keys, retries and clock it uses.

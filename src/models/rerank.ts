@@ -1,11 +1,17 @@
 import type { AdapterOptions, RerankAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import { AdapterError } from '../errors/errors.ts'
-import { fine, type Check } from '../schema/checks.ts'
+import type { Check } from '../schema/checks.ts'
 import { ranksProblem, validateRerankRequest } from '../schema/validate-embeddings.ts'
 import { defined } from '../types/guards.ts'
 import type { RerankRequest, RerankResponse, RerankResult } from '../types/models.ts'
-import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
+import {
+  callModel,
+  later,
+  malformedAnswer,
+  modelCallOptions,
+  type ModelCallOptions,
+  type SingleCallKind,
+} from './call.ts'
 
 /**
  * Ranks documents by how well they answer a query, the best first. Each result has the document, its index in the list and its score.
@@ -42,9 +48,6 @@ export interface RerankCallOptions extends ModelCallOptions {
   readonly topN?: number | undefined
 }
 
-/** It becomes a field of the request, which is checked later. */
-const later: Check = () => fine
-
 const rerankCalls: SingleCallKind<'rerank', RerankRequest, RerankResponse> = {
   slot: 'rerank',
   span: 'rerank',
@@ -57,9 +60,7 @@ const rerankCalls: SingleCallKind<'rerank', RerankRequest, RerankResponse> = {
     const response = await adapter.rerank(request, given)
     const problem = ranksProblem(response?.results, request)
     if (problem === undefined) return response
-    const { provider } = adapter
-    const message = `${provider} answered with ${problem}`
-    throw new AdapterError('malformed_response', message, { provider, requestId: given.requestId })
+    throw malformedAnswer(adapter, given.requestId, problem)
   },
   outcome: ({ id, model, usage }) => ({ responseId: id, responseModel: model, usage }),
 }

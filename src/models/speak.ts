@@ -5,7 +5,6 @@ import { reasonOf } from '../core/clock.ts'
 import type { Span } from '../core/telemetry.ts'
 import { idleTimer, type IdleTimer } from '../core/timers.ts'
 import {
-  AdapterError,
   cancelledCall,
   defaultMaxResponseBytes,
   failedCall,
@@ -13,12 +12,13 @@ import {
   StreamError,
   timedOutCall,
   tooLongAnswer,
+  type AdapterError,
   type AllmError,
 } from '../errors/errors.ts'
 import { bytesToBase64, joined } from '../make/media.ts'
 import { engineParts } from '../run/context.ts'
 import { responseChecks, webStream } from '../run/run-stream.ts'
-import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
+import { assertValid, optionsOf, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { validateSpeechRequest } from '../schema/validate-audio.ts'
 import { defined } from '../types/guards.ts'
@@ -26,6 +26,8 @@ import type { SpeechFormat, SpeechRequest, SpeechResponse, SpeechStart } from '.
 import type { Usage } from '../types/response.ts'
 import {
   attempts,
+  later,
+  malformedAnswer,
   modelCallOptions,
   openSpan,
   settleModelCall,
@@ -123,9 +125,6 @@ export interface SpeechStream extends AsyncIterable<Uint8Array> {
    */
   toHttpResponse(init?: ResponseInit): Promise<Response>
 }
-
-/** For options that become fields of the request, which is checked later. */
-const later: Check = () => fine
 
 const speechCalls: ModelCallKind<'speech', SpeechRequest, SpeechResponse> = {
   slot: 'speech',
@@ -372,11 +371,7 @@ function taken(state: SpeechState, bytes: Uint8Array): Uint8Array {
 }
 
 function malformed({ call }: SpeechState, what: string): AdapterError {
-  const { provider, requestId } = call
-  return new AdapterError('malformed_response', `${provider} returned ${what}`, {
-    provider,
-    requestId,
-  })
+  return malformedAnswer(call.adapter, call.requestId, what)
 }
 
 /** The bytes of a call, from the first to the last. */

@@ -1,13 +1,18 @@
-import type { TranscriptionAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import { AdapterError } from '../errors/errors.ts'
 import { decodedSize, plainFile } from '../make/media.ts'
-import { fine, type Check } from '../schema/checks.ts'
+import type { Check } from '../schema/checks.ts'
 import { validateTranscriptionRequest } from '../schema/validate-audio.ts'
 import { defined } from '../types/guards.ts'
 import type { MediaFile } from '../types/media.ts'
 import type { TranscriptionRequest, TranscriptionResponse } from '../types/models.ts'
-import { callModel, modelCallOptions, type ModelCallOptions, type SingleCallKind } from './call.ts'
+import {
+  callModel,
+  later,
+  malformedAnswer,
+  modelCallOptions,
+  type ModelCallOptions,
+  type SingleCallKind,
+} from './call.ts'
 
 /**
  * Writes down what is said in a recording.
@@ -47,9 +52,6 @@ export interface TranscriptionCallOptions extends ModelCallOptions {
   readonly timestamps?: TranscriptionRequest['timestamps'] | undefined
 }
 
-/** For options that become fields of the request, which is checked later. */
-const later: Check = () => fine
-
 const transcriptionCalls: SingleCallKind<
   'transcription',
   TranscriptionRequest,
@@ -68,7 +70,9 @@ const transcriptionCalls: SingleCallKind<
   // What is too large is refused by the adapter, by its limit, whether or not there is a key.
   isPossible: ({ maxBytes = Infinity }, { file }) => (sizeOf(file) ?? 0) <= maxBytes,
   async send(adapter, request, given) {
-    return conforming(await adapter.transcribe(request, given), adapter, given.requestId)
+    const response = await adapter.transcribe(request, given)
+    if (typeof response?.text === 'string') return response
+    throw malformedAnswer(adapter, given.requestId, 'a response without a text')
   },
   outcome: ({ id, model, usage }) => ({ responseId: id, responseModel: model, usage }),
 }
@@ -77,15 +81,4 @@ const transcriptionCalls: SingleCallKind<
 function sizeOf(file: MediaFile): number | undefined {
   const isInline = file?.type === 'base64' && typeof file.base64 === 'string'
   return isInline ? decodedSize(file.base64) : undefined
-}
-
-/** The response, if it is one. */
-function conforming(
-  response: TranscriptionResponse,
-  { provider }: TranscriptionAdapter,
-  requestId: string | undefined,
-): TranscriptionResponse {
-  if (typeof response?.text === 'string') return response
-  const message = `${provider} returned a response without a text`
-  throw new AdapterError('malformed_response', message, { provider, requestId })
 }

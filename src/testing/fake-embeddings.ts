@@ -3,9 +3,10 @@ import { AdapterError } from '../errors/errors.ts'
 import { listOf, must, optionsOf, positiveInteger } from '../schema/checks.ts'
 import { vectorsProblem } from '../schema/validate-embeddings.ts'
 import { defined } from '../types/guards.ts'
-import type { Embedding, EmbeddingRequest, EmbeddingResponse } from '../types/models.ts'
+import type { Embedding, EmbeddingRequest } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
 import {
+  scriptedFields,
   scriptedModel,
   scriptedUsage,
   type ModelGrammar,
@@ -30,22 +31,18 @@ export function fakeEmbeddings(options: FakeEmbeddingsOptions = {}): FakeEmbeddi
   return Object.assign(shown, {
     limits,
     async embed(request, callOptions = {}) {
-      const { value: embeddings, facts = {}, requestId } = play(request, callOptions)
+      const played = play(request, callOptions)
+      const { value: embeddings, facts = {}, requestId } = played
       const problem = vectorsProblem(embeddings, request.texts.length)
       if (problem !== undefined) {
-        const facts = { provider: 'fake', requestId }
-        throw new AdapterError('malformed_response', `the script has ${problem}`, facts)
+        const origin = { provider: 'fake', requestId }
+        throw new AdapterError('malformed_response', `the script has ${problem}`, origin)
       }
-      return defined<EmbeddingResponse>({
-        requestId: facts.requestId ?? requestId,
-        id: facts.id,
-        model: facts.model ?? request.model,
-        provider: 'fake',
+      return {
+        ...scriptedFields(played, request),
         embeddings,
         usage: facts.usage ?? {},
-        warnings: facts.warnings ?? [],
-        metadata: facts.metadata ?? request.metadata,
-      })
+      }
     },
   } satisfies Pick<EmbeddingAdapter, 'limits' | 'embed'>)
 }

@@ -2,16 +2,10 @@ import type { ImageAdapter } from '../contracts/adapter.ts'
 import { ImageAdapterError, imageAdapterErrorReasons } from '../errors/errors.ts'
 import { jsonObject, listOf, shape, text, type Check } from '../schema/checks.ts'
 import { validateImage } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
-import {
-  imageOperations,
-  type Image,
-  type ImageRequest,
-  type ImageResponse,
-  type ImageUsage,
-} from '../types/media.ts'
+import { imageOperations, type Image, type ImageRequest, type ImageUsage } from '../types/media.ts'
 import {
   amount,
+  scriptedFields,
   scriptedModel,
   type ModelFailures,
   type ModelGrammar,
@@ -33,17 +27,13 @@ export function fakeImages(options: FakeImagesOptions = {}): FakeImages {
   return Object.assign(shown, {
     supportedOperations: () => [...imageOperations],
     async generate(request, callOptions = {}) {
-      const { value: images, facts = {}, requestId } = play(request, callOptions)
-      return defined<ImageResponse>({
-        requestId: facts.requestId ?? requestId,
-        id: facts.id,
-        model: facts.model ?? request.model,
-        provider: 'fake',
+      const played = play(request, callOptions)
+      const { value: images, facts = {} } = played
+      return {
+        ...scriptedFields(played, request),
         images,
         usage: { images: images.length, ...facts.usage },
-        warnings: facts.warnings ?? [],
-        metadata: facts.metadata ?? request.metadata,
-      })
+      }
     },
   } satisfies Pick<ImageAdapter, 'supportedOperations' | 'generate'>)
 }

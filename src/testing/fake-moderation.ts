@@ -14,12 +14,12 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { moderationResult as resultCheck } from '../schema/validate-moderation.ts'
-import { defined } from '../types/guards.ts'
 import type { Image } from '../types/media.ts'
 import type { ModerationRequest, ModerationResponse, ModerationResult } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
 import {
   amount,
+  scriptedFields,
   scriptedModel,
   type ModelGrammar,
   type ModelScriptEntry,
@@ -193,21 +193,13 @@ function flaggedBy(
 
 function responseOf(
   request: ModerationRequest,
-  {
-    value: results,
-    facts = {},
-    requestId,
-  }: PlayedAnswer<readonly ModerationResult[], ScriptedModerationFacts>,
+  played: PlayedAnswer<readonly ModerationResult[], ScriptedModerationFacts>,
 ): ModerationResponse {
-  return defined<ModerationResponse>({
-    requestId: facts.requestId ?? requestId,
-    id: facts.id,
-    model: facts.model ?? request.model,
-    provider: 'fake',
+  const { value: results, facts = {} } = played
+  return {
+    ...scriptedFields(played, request),
     flagged: results.some(({ flagged }) => flagged),
     results,
     usage: facts.usage ?? {},
-    warnings: facts.warnings ?? [],
-    metadata: facts.metadata ?? request.metadata,
-  })
+  }
 }

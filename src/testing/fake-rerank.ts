@@ -2,10 +2,10 @@ import type { RerankAdapter } from '../contracts/adapter.ts'
 import { AdapterError } from '../errors/errors.ts'
 import { listOf, must, nonNegativeInteger, shape } from '../schema/checks.ts'
 import { ranksProblem } from '../schema/validate-embeddings.ts'
-import { defined } from '../types/guards.ts'
-import type { DocumentRank, RerankRequest, RerankResponse } from '../types/models.ts'
+import type { DocumentRank, RerankRequest } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
 import {
+  scriptedFields,
   scriptedModel,
   scriptedUsage,
   type ModelGrammar,
@@ -27,7 +27,8 @@ export function fakeRerank(options: FakeRerankOptions = {}): FakeRerank {
   const { shown, play } = scriptedModel(options, rerankGrammar)
   return Object.assign(shown, {
     async rerank(request, callOptions = {}) {
-      const { value, facts = {}, requestId } = play(request, callOptions)
+      const played = play(request, callOptions)
+      const { value, facts = {}, requestId } = played
       const { documents, topN } = request
       const ranks = value.toSorted((one, other) => other.score - one.score)
       const problem = ranksProblem(
@@ -35,19 +36,14 @@ export function fakeRerank(options: FakeRerankOptions = {}): FakeRerank {
         ranks.length === documents.length ? { documents } : request,
       )
       if (problem !== undefined) {
-        const facts = { provider: 'fake', requestId }
-        throw new AdapterError('malformed_response', `the script has ${problem}`, facts)
+        const origin = { provider: 'fake', requestId }
+        throw new AdapterError('malformed_response', `the script has ${problem}`, origin)
       }
-      return defined<RerankResponse>({
-        requestId: facts.requestId ?? requestId,
-        id: facts.id,
-        model: facts.model ?? request.model,
-        provider: 'fake',
+      return {
+        ...scriptedFields(played, request),
         results: ranks.slice(0, topN),
         usage: facts.usage ?? {},
-        warnings: facts.warnings ?? [],
-        metadata: facts.metadata ?? request.metadata,
-      })
+      }
     },
   } satisfies Pick<RerankAdapter, 'rerank'>)
 }

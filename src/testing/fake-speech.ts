@@ -14,13 +14,13 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { validateFile } from '../schema/validate.ts'
-import { defined } from '../types/guards.ts'
 import type { InlineFile } from '../types/media.ts'
 import type { SpeechRequest, SpeechStart } from '../types/models.ts'
 import type { Usage } from '../types/response.ts'
 import { usageCheck } from './check-script.ts'
 import { stoppedBy } from './interpret.ts'
 import {
+  scriptedFields,
   scriptedModel,
   type ModelGrammar,
   type ModelScriptEntry,
@@ -147,15 +147,7 @@ async function* speechEvents(
   const { value, facts = {}, requestId } = answer
   const { pieceBytes = 4096, cutAfter = Infinity } = facts
   const bytes = base64ToBytes(value.base64)
-  const started = defined<SpeechStart>({
-    mimeType: value.mimeType,
-    requestId: facts.requestId ?? requestId,
-    id: facts.id,
-    model: facts.model ?? request.model,
-    provider: 'fake',
-    warnings: facts.warnings ?? [],
-    metadata: facts.metadata ?? request.metadata,
-  })
+  const started: SpeechStart = { mimeType: value.mimeType, ...scriptedFields(answer, request) }
   const end = Math.min(bytes.byteLength, cutAfter)
   for (let at = 0; at < end; at += pieceBytes) {
     await wait(answer, at)

@@ -15,6 +15,7 @@ import type { Usage } from '../types/response.ts'
 import { usageCheck } from './check-script.ts'
 import {
   amount,
+  scriptedFields,
   scriptedModel,
   type ModelGrammar,
   type ModelScriptEntry,
@@ -35,17 +36,13 @@ export function fakeTranscription(options: FakeTranscriptionOptions = {}): FakeT
   return Object.assign(shown, {
     maxBytes,
     async transcribe(request, callOptions = {}) {
-      const { value, facts = {}, requestId } = play(request, callOptions)
-      return defined<TranscriptionResponse>({
-        requestId: facts.requestId ?? requestId,
-        id: facts.id,
-        model: facts.model ?? request.model,
-        provider: 'fake',
+      const played = play(request, callOptions)
+      const { value, facts = {} } = played
+      return {
+        ...scriptedFields(played, request),
         ...(typeof value === 'string' ? { text: value } : value),
         usage: facts.usage ?? {},
-        warnings: facts.warnings ?? [],
-        metadata: facts.metadata ?? request.metadata,
-      })
+      }
     },
   } satisfies Pick<TranscriptionAdapter, 'maxBytes' | 'transcribe'>)
 }

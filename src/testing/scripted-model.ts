@@ -27,6 +27,7 @@ import {
   type Checks,
 } from '../schema/checks.ts'
 import type { ErrorData, ErrorKind, Issue } from '../types/error-data.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { usageFields } from '../types/response.ts'
 import type { Warning } from '../types/warning.ts'
@@ -197,6 +198,30 @@ export function scriptedModel<Value, Facts, Request, Failure extends AllmError>(
           : takeAnswer({ entries, cursor: scriptCursor }, grammar, requestId)
       return { value, facts, requestId }
     },
+  }
+}
+
+/** The fields that all answers have: those of the script, or of the request. */
+export function scriptedFields(
+  { facts = {}, requestId }: PlayedAnswer<unknown, ScriptedFacts>,
+  request: { readonly model?: string; readonly metadata: JsonObject },
+): {
+  readonly requestId: string
+  readonly id?: string
+  readonly model?: string
+  readonly provider: 'fake'
+  readonly warnings: readonly Warning[]
+  readonly metadata: JsonObject
+} {
+  return {
+    requestId: facts.requestId ?? requestId,
+    ...defined<{ id?: string; model?: string }>({
+      id: facts.id,
+      model: facts.model ?? request.model,
+    }),
+    provider: 'fake',
+    warnings: facts.warnings ?? [],
+    metadata: facts.metadata ?? request.metadata,
   }
 }
 

@@ -7,7 +7,12 @@ import type { DocumentRank, RerankRequest, RerankResponse } from '../../types/mo
 import type { Usage } from '../../types/response.ts'
 import { settleConnection, type ConnectionOptions, type UnsentCall } from '../shared/call.ts'
 import { answeredBody, countedUsage, malformedAnswer, modelFailures } from '../shared/embeddings.ts'
-import { modelCaller, responseFields, type AnswerContext } from '../shared/model-caller.ts'
+import {
+  modelCaller,
+  responseFields,
+  type AnswerContext,
+  modelFacts,
+} from '../shared/model-caller.ts'
 import { asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 
@@ -23,13 +28,9 @@ export function cohereRerank(options: CohereRerankOptions | string = {}): Rerank
     provider: 'cohere',
     baseUrl: 'https://api.cohere.com/v2',
   })
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     rerank: modelCaller({
       connection,
       parseFailure: modelFailures(provider),

@@ -18,7 +18,7 @@ import {
   refuseTexts,
   settleLimits,
 } from '../shared/embeddings.ts'
-import { modelCaller, type AnswerContext } from '../shared/model-caller.ts'
+import { modelCaller, type AnswerContext, modelFacts } from '../shared/model-caller.ts'
 import { asList, asObject } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { parseFailure } from './failure.ts'
@@ -35,13 +35,9 @@ export function geminiEmbeddings(options: GeminiEmbeddingsOptions | string = {})
   const { limits: own, ...connecting } = given
   const limits = settleLimits(own, { maxTexts: 100 })
   const connection = settle(connecting)
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     limits,
     embed: modelCaller({
       connection,

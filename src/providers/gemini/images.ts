@@ -34,6 +34,7 @@ import {
   responseFields,
   type AnswerContext,
   type CallOrigin,
+  modelFacts,
 } from '../shared/model-caller.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
@@ -50,13 +51,9 @@ export function geminiImages(options: GeminiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
   const connection = settle(connecting)
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     supportedOperations: () => ['generate', 'edit'],
     generate: modelCaller({
       connection,

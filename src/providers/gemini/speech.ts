@@ -15,6 +15,7 @@ import {
   responseFields,
   type AnswerContext,
   type CallOrigin,
+  modelFacts,
 } from '../shared/model-caller.ts'
 import { asList, asObject, asText } from '../shared/read-json.ts'
 import { finishReasonOf, parseUsage, type WireAnswer } from './decode.ts'
@@ -31,7 +32,7 @@ import { keyHeader, settle, wholePath, type GeminiOptions } from './gemini.ts'
  */
 export function geminiSpeech(options: GeminiOptions | string = {}): SpeechAdapter {
   const connection = settle(typeof options === 'string' ? { model: options } : options)
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   const call = modelCaller<SpeechRequest, readonly SpeechEvent[]>({
     connection,
     keyHeader,
@@ -42,11 +43,7 @@ export function geminiSpeech(options: GeminiOptions | string = {}): SpeechAdapte
     read: parseSpeech,
   })
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     speak(request, callOptions = {}) {
       const { signal } = callOptions
       return asStream((own) => call(request, { ...callOptions, signal: own }), signal)

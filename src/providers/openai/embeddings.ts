@@ -15,7 +15,7 @@ import {
   refuseTexts,
   settleLimits,
 } from '../shared/embeddings.ts'
-import { modelCaller, type AnswerContext } from '../shared/model-caller.ts'
+import { modelCaller, type AnswerContext, modelFacts } from '../shared/model-caller.ts'
 import { asList, asObject, asText } from '../shared/read-json.ts'
 import { requestBody } from '../shared/request-body.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
@@ -32,14 +32,10 @@ export function openaiEmbeddings(options: OpenAiEmbeddingsOptions | string = {})
   const { limits: own, ...connecting } = given
   const limits = settleLimits(own, { maxTexts: 2048, maxTokens: 300_000 })
   const { connection, headers } = settleOptions(connecting)
-  const { provider, model, key, server } = connection
+  const { provider, server } = connection
   const form = knowsBase64(server) ? 'base64' : undefined
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     limits,
     embed: modelCaller({
       connection,

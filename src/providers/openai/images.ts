@@ -43,6 +43,7 @@ import {
   responseFields,
   type AnswerContext,
   type CallOrigin,
+  modelFacts,
 } from '../shared/model-caller.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
@@ -61,13 +62,9 @@ export function openaiImages(options: OpenAiImagesOptions = {}): ImageAdapter {
   const { fetchImages, ...connecting } = options
   assertValid('invalid_options', within('fetchImages', fetchImagesIssues(fetchImages)))
   const { connection, headers } = settleOptions(connecting)
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     supportedOperations: () => ['generate', 'edit'],
     generate: modelCaller({
       connection,

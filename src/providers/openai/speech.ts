@@ -14,6 +14,7 @@ import {
   type AnswerContext,
   type CallOrigin,
   type ModelWire,
+  modelFacts,
 } from '../shared/model-caller.ts'
 import { failureParser } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
@@ -29,7 +30,7 @@ import { settleOptions, type OpenAiOptions } from './openai.ts'
 export function openaiSpeech(options: OpenAiOptions | string = {}): SpeechAdapter {
   const settings = settleOptions(typeof options === 'string' ? { model: options } : options)
   const { connection } = settings
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   const wire: Omit<ModelWire<SpeechRequest, unknown>, 'read'> = {
     connection,
     headers: { ...settings.headers, ...asked },
@@ -39,11 +40,7 @@ export function openaiSpeech(options: OpenAiOptions | string = {}): SpeechAdapte
     body: (request, _call, warn) => speechBody(request, provider, warn),
   }
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     speak(request, callOptions = {}) {
       let context: AnswerContext<SpeechRequest> | undefined
       const open = async (): Promise<AnswerContext<SpeechRequest>['call']> => {

@@ -23,6 +23,7 @@ import {
   responseFields,
   type AnswerContext,
   type CallOrigin,
+  modelFacts,
 } from '../shared/model-caller.ts'
 import { asCount, asList, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
@@ -44,13 +45,9 @@ export function openaiTranscription(
     typeof options === 'string' ? { model: options } : options
   assertValid('invalid_options', within('maxFileBytes', positiveInteger(maxBytes)))
   const { connection, headers } = settleOptions(connecting)
-  const { provider, model, key, server } = connection
+  const { provider } = connection
   return {
-    provider,
-    model,
-    needsModel: true,
-    key,
-    server,
+    ...modelFacts(connection),
     maxBytes,
     transcribe: modelCaller({
       connection,

@@ -1,4 +1,4 @@
-import type { AdapterOptions } from '../../contracts/adapter.ts'
+import type { AdapterOptions, ModelAdapter } from '../../contracts/adapter.ts'
 import { randomId } from '../../core/ids.ts'
 import { failedCall, type AllmError } from '../../errors/errors.ts'
 import { attributed } from '../../http/answer.ts'
@@ -7,7 +7,14 @@ import { secretsOf } from '../../http/secrets.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
-import { unsentCall, urlOf, warningList, type ProviderWire, type UnsentCall } from './call.ts'
+import {
+  unsentCall,
+  urlOf,
+  warningList,
+  type ProviderWire,
+  type UnsentCall,
+  type Connection,
+} from './call.ts'
 
 /** What makes one API of a model that is not chat different from the others, on the way from a request to HTTP and back. */
 export interface ModelWire<Request, Response> extends Pick<
@@ -89,6 +96,11 @@ export async function readyCall<Request extends { readonly model?: string }>(
   } catch (error) {
     throw secretsOf(call).cleanError(attributed(failure(error, call), call))
   }
+}
+
+/** What every adapter of such a model says of itself. Its calls must name a model. */
+export function modelFacts({ provider, model, key, server }: Connection): ModelAdapter {
+  return { provider, model, needsModel: true, key, server }
 }
 
 /** The platform sets the content type of a form, with its boundary. */
