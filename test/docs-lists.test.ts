@@ -40,3 +40,10 @@ test('the decision records have their number in their title, and every record ha
   }
   expect(new Set(files.map((file) => file.slice(0, 3))).size).toBe(files.length)
 })
+
+test('the README lists every guide once, in the order of their numbers', () => {
+  const guides = readdirSync(join(root, 'docs/guides')).filter((name) => name.endsWith('.md'))
+  const [, list = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## Guides\n')
+  const listed = [...list.matchAll(/^\d+\. \[.+\]\(docs\/guides\/(.+\.md)\)$/gm)]
+  expect(listed.map(([, name]) => name)).toEqual(guides.toSorted())
+})

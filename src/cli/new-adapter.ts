@@ -20,7 +20,7 @@ export const newAdapterCommand: Command = {
     dir: { value: '<folder>', help: 'where to write it (allm-<name>); it must be new or empty' },
   },
   notes: [
-    'The adapter speaks an invented API. Its README says how to make it yours; the guide is docs/guides/10-writing-an-adapter.md.',
+    'The adapter speaks an invented API. Its README says how to make it yours; the guide is docs/guides/25-writing-an-adapter.md.',
   ],
   positionals: [1, 1],
   run,

@@ -34,7 +34,7 @@ describe('openai.chat of AI SDK 5', () => {
 })
 
 test('the guide lists what was run and what each model does not show (UPDATE_DOCS=1 writes it)', () => {
-  const guide = join(root, 'docs/guides/18-models-of-the-ai-sdk.md')
+  const guide = join(root, 'docs/guides/27-models-of-the-ai-sdk.md')
   const text = readFileSync(guide, 'utf8')
   const written = text.replace(
     /(<!-- ai-sdk:start -->)[^]*(<!-- ai-sdk:end -->)/,

@@ -15,7 +15,7 @@ import { everyCapability } from '../../src/conformance/cases.ts'
 import { requestKeys } from '../../src/types/request.ts'
 import { root } from '../support/root.ts'
 
-const guide = readFileSync(join(root, 'docs/guides/10-writing-an-adapter.md'), 'utf8')
+const guide = readFileSync(join(root, 'docs/guides/25-writing-an-adapter.md'), 'utf8')
 
 /** The lines of a text that are neither blank nor comments. */
 function codeLines(text: string): number {

@@ -1,5 +1,5 @@
 // The official conformance suite of MCP: its client scenarios against a session with the tools of `connectMcp`, and its server scenarios
-// against tools that `serveMcp` offers over streamable HTTP. The table in docs/guides/17-mcp.md lists the same scenarios.
+// against tools that `serveMcp` offers over streamable HTTP. The table in docs/guides/19-mcp.md lists the same scenarios.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'

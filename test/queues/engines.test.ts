@@ -17,7 +17,7 @@ const engines = { 'pg-boss': runsOnPgBoss, 'graphile-worker': runsOnGraphile, DB
 test.each(['pg-boss', 'graphile-worker', 'dbos'])(
   'the guide shows examples/queues/%s.ts',
   (name) => {
-    const guide = readFileSync(join(root, 'docs/guides/20-many-machines.md'), 'utf8')
+    const guide = readFileSync(join(root, 'docs/guides/24-many-machines.md'), 'utf8')
     expect(guide).toContain(readFileSync(join(root, `examples/queues/${name}.ts`), 'utf8').trim())
   },
 )
