@@ -191,8 +191,8 @@ export function createRuns(options: RunsOptions): Runs {
     const before = await store.look(id)
     const lastEventId = before?.lastEventId ?? 0
     const repeated = async (): Promise<Sent> => {
-      // The ring of the first one may be lost.
-      if (before?.running === true) await ringQueue(id)
+      // The ring of the first one may be lost, and who began to apply it may be dead: then this process goes on when the lease has ended.
+      if (before?.running === true) await ring(id, false)
       return { lastEventId, duplicate: true }
     }
     if (key !== undefined && (await store.knowsKey(id, key))) return repeated()

@@ -761,6 +761,15 @@ describe('workers', () => {
     expect(rings).toHaveLength(2)
   })
 
+  test('a command that is repeated after its process died is taken over by the one that repeats it', async () => {
+    const { runs, store, clock } = bench(echo, {}, false)
+    await store.push('ada', { type: 'send', content: 'hi' }, { key: 'k' })
+    await store.acquire('ada', { owner: 'dead', ttlMs: runs.leaseMs })
+    expect(await runs.send('ada', 'hi', { idempotencyKey: 'k' })).toMatchObject({ duplicate: true })
+    await clock.advance(2 * runs.leaseMs)
+    expect(await runs.get('ada')).toMatchObject({ session: { status: 'completed' } })
+  })
+
   test.each([
     ['rejects', async () => Promise.reject(new Error('ECONNREFUSED')), 'ECONNREFUSED', 0],
     [
