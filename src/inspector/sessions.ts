@@ -15,7 +15,7 @@ import { readAt, type Place, type Places } from './places.ts'
 
 /** What a list asks for. */
 export interface ListQuery {
-  /** `running` is no status: a session that runs has one, too. */
+  /** `running` is not a status: a session that runs has one, too. */
   readonly status?: SessionStatus | 'running' | undefined
   /** Words in the id or in a message. */
   readonly search?: string | undefined

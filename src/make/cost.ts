@@ -84,7 +84,7 @@ export function priceOf(
   return nearest === undefined ? undefined : prices[nearest]
 }
 
-/** Whether a name is another one with a date or a number of three digits or more behind it. `claude-sonnet-4-5` is no version of `claude-sonnet-4`. */
+/** Whether a name is another one with a date or a number of three digits or more behind it. `claude-sonnet-4-5` is not a version of `claude-sonnet-4`. */
 function isVersion(name: string, known: string): boolean {
   return name.startsWith(known) && /^[-@:](\d{3,}[\d-]*|latest)$/.test(name.slice(known.length))
 }
