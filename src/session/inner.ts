@@ -94,24 +94,34 @@ export function questionsOf(session: Session): ToolHalt[] {
   ]
 }
 
-/** What a session that waits asks for. `prefix` is put before the ids: for an agent, that of the call that it is in, and a slash. */
+/**
+ * What a session asks for: one that waits, and one that is under way, which asks before its other tools have ended. `prefix` is put
+ * before the ids: for an agent, that of the call that it is in, and a slash.
+ */
 export function waitingEvents(session: Session, prefix: string = ''): readonly WaitingEvent[] {
+  const { halts = [], requested = [] } = session.run ?? {}
+  const isUnderWay = session.status === 'idle'
+  const questions = isUnderWay
+    ? halts.filter(({ reason }) => reason === 'ask_user')
+    : questionsOf(session)
+  const approvals = isUnderWay ? requested : session.pendingApprovals
   return [
-    ...questionsOf(session).map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
+    ...questions.map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
       type: 'ask_user_requested',
       toolCallId: prefix + toolCallId,
       toolName: sessionCall(session, toolCallId)?.name ?? '',
       question,
       options,
     })),
-    ...session.pendingApprovals.map(({ reason, ...own }): WaitingEvent => {
+    ...approvals.map(({ reason, ...own }) => {
       const call = { ...own, id: prefix + own.id }
-      const event = {
+      return defined<WaitingEvent>({
         type: 'approval_requested',
         toolCallId: call.id,
         toolName: call.name,
-      } as const
-      return { ...event, call, ...(reason !== undefined && { reason }) }
+        call,
+        reason,
+      })
     }),
   ]
 }

@@ -246,7 +246,7 @@ function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
   const { messages } = session.thread
   const isUnderWay = session.status === 'idle'
   const isWaiting = waits(session)
-  const asked = isWaiting ? waitingEvents(session) : []
+  const asked = isWaiting || isUnderWay ? waitingEvents(session) : []
   const results = new Map(
     messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
   )

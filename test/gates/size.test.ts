@@ -208,7 +208,7 @@ test.each([
   ['ui', 'toAgUi', 9650, 'errors run schema session types ui'],
   ['ui', 'toAgUiResponse', 10_200, 'core errors run schema session types ui'],
   ['ui', 'fromUiMessages', 8800, 'errors make schema types ui'],
-  ['ui', 'sendUiMessages', 17_750, 'core errors make run runs schema session types ui'],
+  ['ui', 'sendUiMessages', 17_850, 'core errors make run runs schema session types ui'],
   ['mcp', 'mcpTools', 14_600, 'contracts core errors make mcp schema types'],
   ['mcp', 'connectMcp', 15_200, 'contracts core errors make mcp schema types'],
   ['ai-sdk', 'fromAiSdk', 23_800, 'ai-sdk core errors http make providers run schema types'],

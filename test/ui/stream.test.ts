@@ -566,6 +566,43 @@ describe('the stream', () => {
     expect(partsOf(reading, 'tool-slow')).toMatchObject([{ state: 'output-available' }])
   })
 
+  test('with the past of a run that has asked, and whose other tools have not ended, shows what was asked once', async () => {
+    const ask = tool({
+      name: 'ask',
+      description: 'Asks.',
+      schema: { type: 'object' },
+      handler: () => askUser('which?'),
+    })
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      needsApproval: true,
+      handler: () => 'paid',
+    })
+    const script: Script = [
+      ['tool_call', { id: 'c1', name: 'ask', arguments: {} }],
+      ['tool_call', { id: 'c2', name: 'ask', arguments: {} }],
+      ['tool_call', { id: 'c3', name: 'pay', arguments: {} }],
+    ]
+    const engine = createEngine({ adapter: fake({ script }), tools: [ask, pay] })
+    const stream = Session.streamStart(engine, 'go')
+    const rest: StreamEvent[] = []
+    let past: ReturnType<typeof uiPast> | undefined
+    let asked = 0
+    for await (const event of stream) {
+      if (past) rest.push(event)
+      asked += /^(?:ask_user|approval)_requested$/.test(event.type) ? 1 : 0
+      if (asked === 3) past ??= uiPast(stream.session)
+    }
+    expect(rest.length).toBeGreaterThan(0)
+    const reading = await readBy(6, toUiMessageStream(from(rest), { past }))
+    expect(reading.errors).toEqual([])
+    expect(partsOf(reading, 'tool-ask').map(({ toolCallId }) => toolCallId)).toEqual(['c1', 'c2'])
+    expect(partsOf(reading, 'tool-pay')).toMatchObject([{ state: 'approval-requested' }])
+    expect(partsOf(reading, 'data-question')).toHaveLength(2)
+  })
+
   test('does not send the answer of a session again into a message that has some of it', async () => {
     const engine = engineOf([['text', 'One.']])
     const { session } = await Session.start(engine, 'first')
