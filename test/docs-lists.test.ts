@@ -61,7 +61,7 @@ const isReference = (guide: string): boolean => /-(?:recipes|upgrading)\b/.test(
 describe.each(guides.filter((guide) => !isReference(guide)))('the guide %s', (guide) => {
   const text = read(`docs/guides/${guide}`)
 
-  test('begins with a problem: a paragraph before the first list, table, picture or code', () => {
+  test('opens with a paragraph of several sentences, before any list, table, picture or code', () => {
     const [title = '', opening = ''] = text.split('\n\n')
     expect(title).toMatch(/^# \S/)
     expect(opening).toMatch(/^[A-Z"“`]/)
@@ -162,11 +162,12 @@ describe('llms.txt', () => {
     const { Session } = await import('../src/index.ts')
     const operations = quoted.flatMap((code) => /^Session\.(\w+)/.exec(code)?.[1] ?? [])
     expect(operations.filter((name) => !Object.hasOwn(Session, name))).toEqual([])
-    // Names of other libraries, which readers are warned of.
-    const foreign = ['parameters', 'inputSchema', 'execute', 'allm', 'bullmq', 'fetch']
+    // Names that are not ours: of other libraries and of the platform.
+    const foreign = ['parameters', 'inputSchema', 'execute', 'bullmq', 'fetch', 'allm', 'npx']
     const words = new Set(sourceFiles.flatMap((file) => file.text.match(/\w+/g) ?? []))
-    const names = quoted.flatMap((code) => /^(?:\w+\.)?(\w+)$/.exec(code)?.[1] ?? [])
-    expect(names.filter((name) => !words.has(name) && !foreign.includes(name))).toEqual([])
+    const names = quoted.flatMap((code) => /^(?:\w+\.)*(\w+)(?:[(: ]|$)/.exec(code)?.[1] ?? [])
+    const isKnown = (name: string): boolean => words.has(name) || /_API_KEY$/.test(name)
+    expect(names.filter((name) => !isKnown(name) && !foreign.includes(name))).toEqual([])
   })
 })
 
