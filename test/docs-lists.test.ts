@@ -5,11 +5,9 @@ import { viewIncludes } from '../src/run/view-event.ts'
 import { eventTypes } from '../src/types/events.ts'
 import { loopHaltReasons } from '../src/types/results.ts'
 import { sessionStatuses } from '../src/types/session.ts'
-import publicApi from './public-api.json' with { type: 'json' }
 import { blocksOf } from './support/doc-blocks.ts'
 import { messageMarks } from './support/message-marks.ts'
 import { root } from './support/root.ts'
-import { sourceFiles } from './support/source-tree.ts'
 
 /** The lists of closed unions that a guide gives whole. */
 test.each<[string, string, readonly string[]]>([
@@ -48,6 +46,9 @@ const guides = readdirSync(join(root, 'docs/guides'))
   .filter((name) => name.endsWith('.md'))
   .toSorted()
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const surfaces = JSON.parse(read('test/public-api.json')) as Readonly<
+  Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
+>
 
 test('the README lists every guide once, in the order of their numbers', () => {
   const [, list = ''] = read('README.md').split('\n## Guides\n')
@@ -121,16 +122,21 @@ function withoutCode(text: string): string {
 
 describe('llms.txt', () => {
   const text = read('llms.txt')
-  const surfaces: Readonly<
-    Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
-  > = publicApi
-  const exported = Object.values(surfaces).flatMap(({ values, types }) => [...values, ...types])
+  const exported = new Set(
+    Object.values(surfaces).flatMap(({ values, types }) => [...values, ...types]),
+  )
   const sectionOf = (title: string): string =>
     text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 
-  test('has a title, a summary in one paragraph, and is in the package', () => {
+  test('has a title and a summary in one paragraph, and is in the package with what it links', () => {
     expect(text).toMatch(/^# allm-ts\n\n> [^\n]+\n\n/)
-    expect((JSON.parse(read('package.json')) as { files: string[] }).files).toContain('llms.txt')
+    const { files } = JSON.parse(read('package.json')) as { readonly files: readonly string[] }
+    const packed = ['README.md', ...files.filter((path) => !path.startsWith('!'))]
+    expect(packed).toContain('llms.txt')
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => path)
+    const isPacked = (path: string): boolean =>
+      packed.some((each) => path === each || path.startsWith(`${each}/`))
+    expect(links.filter((path) => !isPacked(path))).toEqual([])
   })
 
   test('lists every guide in order, under its title', () => {
@@ -158,16 +164,29 @@ describe('llms.txt', () => {
     const quoted = [...withoutCode(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
     const calls = quoted.flatMap((code) => /^(\w+)\(/.exec(code)?.[1] ?? [])
     expect(calls.length).toBeGreaterThan(15)
-    expect(calls.filter((name) => !exported.includes(name))).toEqual([])
+    expect(calls.filter((name) => !exported.has(name))).toEqual([])
     const { Session } = await import('../src/index.ts')
     const operations = quoted.flatMap((code) => /^Session\.(\w+)/.exec(code)?.[1] ?? [])
     expect(operations.filter((name) => !Object.hasOwn(Session, name))).toEqual([])
     // Names that are not ours: of other libraries and of the platform.
-    const foreign = ['parameters', 'inputSchema', 'execute', 'bullmq', 'fetch', 'allm', 'npx']
-    const words = new Set(sourceFiles.flatMap((file) => file.text.match(/\w+/g) ?? []))
+    const foreign = new Set([
+      'parameters',
+      'inputSchema',
+      'execute',
+      'bullmq',
+      'fetch',
+      'allm',
+      'npx',
+    ])
+    const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    const words = new Set(
+      sources
+        .filter((path) => path.endsWith('.ts'))
+        .flatMap((path) => read(join('src', path)).match(/\w+/g) ?? []),
+    )
     const names = quoted.flatMap((code) => /^(?:\w+\.)*(\w+)(?:[(: ]|$)/.exec(code)?.[1] ?? [])
-    const isKnown = (name: string): boolean => words.has(name) || /_API_KEY$/.test(name)
-    expect(names.filter((name) => !isKnown(name) && !foreign.includes(name))).toEqual([])
+    const isKnown = (name: string): boolean => words.has(name) || name.endsWith('_API_KEY')
+    expect(names.filter((name) => !isKnown(name) && !foreign.has(name))).toEqual([])
   })
 })
 
@@ -175,6 +194,6 @@ test('the API reference has every entry point', () => {
   const { entryPoints } = JSON.parse(read('docs/api-reference/typedoc.json')) as {
     readonly entryPoints: readonly string[]
   }
-  const files = Object.keys(publicApi).map((path) => (path === '.' ? 'index' : path.slice(2)))
+  const files = Object.keys(surfaces).map((path) => (path === '.' ? 'index' : path.slice(2)))
   expect(entryPoints.toSorted()).toEqual(files.map((file) => `../../src/${file}.ts`).toSorted())
 })
