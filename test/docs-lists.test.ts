@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { viewIncludes } from '../src/run/view-event.ts'
 import { eventTypes } from '../src/types/events.ts'
 import { loopHaltReasons } from '../src/types/results.ts'
 import { sessionStatuses } from '../src/types/session.ts'
+import { blocksOf } from './support/doc-blocks.ts'
 import { messageMarks } from './support/message-marks.ts'
 import { root } from './support/root.ts'
 
@@ -41,9 +42,158 @@ test('the decision records have their number in their title, and every record ha
   expect(new Set(files.map((file) => file.slice(0, 3))).size).toBe(files.length)
 })
 
+const guides = readdirSync(join(root, 'docs/guides'))
+  .filter((name) => name.endsWith('.md'))
+  .toSorted()
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const surfaces = JSON.parse(read('test/public-api.json')) as Readonly<
+  Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }>
+>
+
 test('the README lists every guide once, in the order of their numbers', () => {
-  const guides = readdirSync(join(root, 'docs/guides')).filter((name) => name.endsWith('.md'))
-  const [, list = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## Guides\n')
+  const [, list = ''] = read('README.md').split('\n## Guides\n')
   const listed = [...list.matchAll(/^\d+\. \[.+\]\(docs\/guides\/(.+\.md)\)$/gm)]
-  expect(listed.map(([, name]) => name)).toEqual(guides.toSorted())
+  expect(listed.map(([, name]) => name)).toEqual(guides)
+})
+
+/** Pages to look things up in, at the end. They teach nothing in order. */
+const isReference = (guide: string): boolean => /-(?:recipes|upgrading)\b/.test(guide)
+
+describe.each(guides.filter((guide) => !isReference(guide)))('the guide %s', (guide) => {
+  const text = read(`docs/guides/${guide}`)
+
+  test('opens with a paragraph of several sentences, before any list, table, picture or code', () => {
+    const [title = '', opening = ''] = text.split('\n\n')
+    expect(title).toMatch(/^# \S/)
+    expect(opening).toMatch(/^[A-Z"“`]/)
+    expect(opening.split(/[.?!:]["”)]?\s+(?=[A-Z"“`])/).length).toBeGreaterThan(1)
+  })
+
+  test('ends with a section "A test" whose program is run', () => {
+    const last = text.slice(text.lastIndexOf('\n## '))
+    expect(last).toMatch(/^\n## A test\n/)
+    const programs = blocksOf(guide, last).filter(({ runs, file }) => runs && file === undefined)
+    expect(programs.some(({ code }) => /\b(?:assert\b|expectTrajectory\()/.test(code))).toBe(true)
+  })
+
+  test('ends with a link to the next one', () => {
+    const next = guides[guides.indexOf(guide) + 1]
+    const [, title, path] = /\n\nNext: \[(.+)\]\((.+)\)\.\n$/.exec(text) ?? []
+    if (path === undefined && (next === undefined || isReference(next))) return
+    expect(path).toBe(next)
+    expect(read(`docs/guides/${next}`).split('\n', 1)).toEqual([`# ${title}`])
+  })
+})
+
+const pages = ['', 'bench', 'docs', 'docs/guides', 'docs/decisions'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md') || name === 'llms.txt')
+    .map((name) => join(folder, name)),
+)
+
+test.each(pages)('%s links only files and headings that exist', (page) => {
+  const text = withoutCode(read(page)).replaceAll(/`[^`\n]*`/g, 'code')
+  const links = [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+  const broken = links.filter(([, path = '', heading]) => {
+    const target = path === '' ? page : join(dirname(page), path)
+    if (!existsSync(join(root, target))) return true
+    return heading !== undefined && !headingsOf(target).includes(heading)
+  })
+  expect(broken.map(([link]) => link)).toEqual([])
+})
+
+/** The anchors of a page, as GitHub makes them. */
+function headingsOf(page: string): readonly string[] {
+  const seen = new Map<string, number>()
+  return [...withoutCode(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+    const slug = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-')
+    const count = seen.get(slug) ?? 0
+    seen.set(slug, count + 1)
+    return count === 0 ? slug : `${slug}-${count}`
+  })
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^( *)```[^]*?^\1```$/gm, '')
+}
+
+describe('llms.txt', () => {
+  const text = read('llms.txt')
+  const exported = new Set(
+    Object.values(surfaces).flatMap(({ values, types }) => [...values, ...types]),
+  )
+  const sectionOf = (title: string): string =>
+    text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+
+  test('has a title and a summary in one paragraph, and is in the package with what it links', () => {
+    expect(text).toMatch(/^# allm-ts\n\n> [^\n]+\n\n/)
+    const { files } = JSON.parse(read('package.json')) as { readonly files: readonly string[] }
+    const packed = ['README.md', ...files.filter((path) => !path.startsWith('!'))]
+    expect(packed).toContain('llms.txt')
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => path)
+    const isPacked = (path: string): boolean =>
+      packed.some((each) => path === each || path.startsWith(`${each}/`))
+    expect(links.filter((path) => !isPacked(path))).toEqual([])
+  })
+
+  test('lists every guide in order, under its title', () => {
+    const rows = [...sectionOf('Guides').matchAll(/^- \[(.+)\]\(docs\/guides\/(.+\.md)\): \S/gm)]
+    expect(rows.map(([, , guide]) => guide)).toEqual(guides)
+    for (const [, title = '', guide = ''] of rows) {
+      const [heading = ''] = read(`docs/guides/${guide}`).split('\n', 1)
+      expect(heading).toBe(`# ${title}`)
+    }
+  })
+
+  test('lists every entry point, with names that it exports', () => {
+    const rows = [...sectionOf('Entry points').matchAll(/^- \[`(.+)`\]\(src\/(.+)\.ts\): (.+)$/gm)]
+    const subpaths = rows.map(([, name = '']) => name.replace('allm-ts', '.'))
+    expect(subpaths.toSorted()).toEqual(Object.keys(surfaces).toSorted())
+    for (const [index, [, , file, names = '']] of rows.entries()) {
+      const subpath = subpaths[index] ?? ''
+      expect(file).toBe(subpath === '.' ? 'index' : subpath.slice(2))
+      const named = [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+      expect(named.filter((name) => !surfaces[subpath]?.values.includes(name))).toEqual([])
+    }
+  })
+
+  test('names nothing that does not exist: calls are exports, other names are in the sources', async () => {
+    const quoted = [...withoutCode(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
+    const calls = quoted.flatMap((code) => /^(\w+)\(/.exec(code)?.[1] ?? [])
+    expect(calls.length).toBeGreaterThan(15)
+    expect(calls.filter((name) => !exported.has(name))).toEqual([])
+    const { Session } = await import('../src/index.ts')
+    const operations = quoted.flatMap((code) => /^Session\.(\w+)/.exec(code)?.[1] ?? [])
+    expect(operations.filter((name) => !Object.hasOwn(Session, name))).toEqual([])
+    // Names that are not ours: of other libraries and of the platform.
+    const foreign = new Set([
+      'parameters',
+      'inputSchema',
+      'execute',
+      'bullmq',
+      'fetch',
+      'allm',
+      'npx',
+    ])
+    const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    const words = new Set(
+      sources
+        .filter((path) => path.endsWith('.ts'))
+        .flatMap((path) => read(join('src', path)).match(/\w+/g) ?? []),
+    )
+    const names = quoted.flatMap((code) => /^(?:\w+\.)*(\w+)(?:[(: ]|$)/.exec(code)?.[1] ?? [])
+    const isKnown = (name: string): boolean => words.has(name) || name.endsWith('_API_KEY')
+    expect(names.filter((name) => !isKnown(name) && !foreign.has(name))).toEqual([])
+  })
+})
+
+test('the API reference has every entry point', () => {
+  const { entryPoints } = JSON.parse(read('docs/api-reference/typedoc.json')) as {
+    readonly entryPoints: readonly string[]
+  }
+  const files = Object.keys(surfaces).map((path) => (path === '.' ? 'index' : path.slice(2)))
+  expect(entryPoints.toSorted()).toEqual(files.map((file) => `../../src/${file}.ts`).toSorted())
 })

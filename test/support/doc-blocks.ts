@@ -15,12 +15,13 @@ export interface DocBlock {
   readonly prints: readonly string[]
 }
 
-/** Every `ts` block of the README, the page about scale and the guides, in order. */
+/** Every `ts` block of the README, `llms.txt`, the page about scale and the guides, in order. */
 export function docBlocks(): readonly DocBlock[] {
   const guides = join(root, 'docs/guides')
   const names = existsSync(guides) ? readdirSync(guides).filter((name) => name.endsWith('.md')) : []
   return [
     'README.md',
+    'llms.txt',
     'docs/scale.md',
     ...names.toSorted().map((name) => `docs/guides/${name}`),
   ].flatMap((file) =>
