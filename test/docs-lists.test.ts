@@ -197,3 +197,18 @@ test('the API reference has every entry point', () => {
   const files = Object.keys(surfaces).map((path) => (path === '.' ? 'index' : path.slice(2)))
   expect(entryPoints.toSorted()).toEqual(files.map((file) => `../../src/${file}.ts`).toSorted())
 })
+
+test('the page about upgrading names every export of 0.1.0 that is no longer where it was', () => {
+  type Surfaces = Record<string, Record<'values' | 'types', readonly string[]>>
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')) as Surfaces
+  const now = read('test/public-api.json')
+  const page = readFileSync(join(root, 'docs/guides/29-upgrading-from-0.1.md'), 'utf8')
+  const gone = Object.entries(read('test/fixtures/public-api-0.1.0.json')).flatMap(
+    ([entryPoint, { values, types }]) => [
+      ...values.filter((name) => !now[entryPoint]?.values.includes(name)),
+      ...types.filter((name) => !now[entryPoint]?.types.includes(name)),
+    ],
+  )
+  expect(gone.length).toBeGreaterThan(0)
+  expect(gone.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+})

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { format } from 'node:util'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { blocksOf, docBlocks } from './support/doc-blocks.ts'
 import { root } from './support/root.ts'
+import { fromSource, printedBy } from './support/snippets.ts'
 
-const folder = join(root, 'test/.snippets')
+const folder = join(root, 'test/.snippets/guides')
 const blocks = docBlocks().map((block) => ({
   ...block,
   name: block.file?.replace(/\.ts$/, '') ?? block.place.replaceAll(/[^A-Za-z0-9]+/g, '-'),
@@ -33,7 +33,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   for (const { name, code } of blocks) {
-    writeFileSync(join(folder, `${name}.ts`), `${fromSource(code)}\nexport {}\n`)
+    writeFileSync(join(folder, `${name}.ts`), `${fromSource(code, '../../../src')}\nexport {}\n`)
   }
 })
 
@@ -51,7 +51,7 @@ describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
   test.each(blocks.filter(({ runs }) => runs))(
     '$place prints the output that its comments show',
     async (block) => {
-      expect(await printedBy(block.name)).toEqual(block.prints)
+      expect(await printedBy(join(folder, `${block.name}.ts`))).toEqual(block.prints)
     },
   )
 })
@@ -105,34 +105,3 @@ test('a block is found with its place, its tags and its expected output', () => 
     },
   ])
 })
-
-/** Points the imports of the package at its sources. */
-function fromSource(code: string): string {
-  return code
-    .replaceAll(/(['"])allm-ts\1/g, "'../../src/index.ts'")
-    .replaceAll(/(['"])allm-ts\/([a-z-]+)\1/g, "'../../src/$2.ts'")
-}
-
-/** Runs a block and returns what it prints, line by line. */
-async function printedBy(name: string): Promise<readonly string[]> {
-  let printed = ''
-  const log = vi.spyOn(console, 'log').mockImplementation((...values: unknown[]) => {
-    printed += `${format(...values)}\n`
-  })
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    printed += String(chunk)
-    return true
-  })
-  try {
-    await import(join(folder, `${name}.ts`))
-  } finally {
-    log.mockRestore()
-    write.mockRestore()
-  }
-  return printed === ''
-    ? []
-    : printed
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line) => line.trimEnd())
-}

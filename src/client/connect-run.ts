@@ -6,6 +6,7 @@ import type { Part } from '../types/message.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { SessionStatus } from '../types/session.ts'
 import { applyViewEvent, shownMessage } from './apply-view-event.ts'
+import { accepted, readEvents, RunClientError } from './read-events.ts'
 
 /** The options of `connectRun`. */
 export interface ConnectOptions {
@@ -92,21 +93,6 @@ export interface ConnectionProblem {
   readonly message: string
 }
 
-/** A command that was refused, could not be delivered (`unreachable`), or came after `close` (`closed`). */
-export class RunClientError extends Error {
-  override readonly name = 'RunClientError'
-  /** The `reason` of the server, such as `busy`. */
-  readonly reason: string
-  /** The HTTP status; 0 if there was no answer. */
-  readonly status: number
-
-  constructor(reason: string, message: string, status: number) {
-    super(message)
-    this.reason = reason
-    this.status = status
-  }
-}
-
 /** How long nothing may come before a connection counts as dead. The server sends a sign of life every 15 s. */
 const silenceMs = 45_000
 const firstWaitMs = 500
@@ -170,11 +156,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
       ...init,
       headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
     })
-    if (response.ok) return response
-    const { reason = 'http_error', message = `HTTP ${response.status}` } =
-      // Whatever it is, these two are looked for.
-      ((await response.json().catch(() => ({}))) ?? {}) as Partial<ConnectionProblem>
-    throw new RunClientError(reason, message, response.status)
+    return accepted(response)
   }
 
   const received = (id: number, message: RunMessage): void => {
@@ -198,14 +180,14 @@ export function connectRun(options: ConnectOptions): RunConnection {
     )
     let isAtRest = status === 204
     if (body) {
-      await readEvents(body, (events) => {
+      for await (const events of readEvents<RunMessage>(body.getReader())) {
         watch.isAlive = true
         for (const [id, message] of events) {
           received(id, message)
           isAtRest = message.type === 'rest'
         }
         if (events.length > 0) changed()
-      })
+      }
     }
     return isAtRest
   }
@@ -453,30 +435,6 @@ function watchSilence(sleep: Sleep): Watch {
   }
   look().catch(() => undefined)
   return watch
-}
-
-/** Reads server-sent events, and hands on those that arrived together. */
-async function readEvents(
-  body: ReadableStream<Uint8Array>,
-  onEvents: (events: readonly (readonly [number, RunMessage])[]) => void,
-): Promise<void> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
-    rest = blocks.pop() ?? ''
-    const events = blocks.flatMap((block) => {
-      const lines = block.split('\n')
-      const field = (name: string): string | undefined =>
-        lines.find((line) => line.startsWith(name))?.slice(name.length)
-      const data = field('data: ')
-      return data ? [[Number(field('id: ')), JSON.parse(data) as RunMessage] as const] : []
-    })
-    onEvents(events)
-  }
 }
 
 type Sleep = NonNullable<ConnectOptions['sleep']>

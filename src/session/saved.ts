@@ -14,13 +14,15 @@ const migrations: Readonly<Record<number, Migration>> = { 1: fromVersion1 }
 /**
  * Version 1 put a question into the thread as an assistant message, which the user's answer followed; the call itself kept a
  * placeholder. A question that is still open is now only in the session, and its placeholder takes the answer. Questions that
- * were answered stay as they are. A run that was stopped was an error then.
+ * were answered stay as they are. A question goes before calls that wait for a result; then it was the other way round. A run that
+ * was stopped was an error then.
  */
 function fromVersion1(saved: Record<string, unknown>): Record<string, unknown> {
-  const { thread, pendingToolCallId, status, error } = saved
+  const { thread, pendingQuestion, pendingToolCallId, status, error } = saved
   const next: Record<string, unknown> = { ...saved, pendingApprovals: [] }
   const isOpen = status === 'awaiting_user' || status === 'awaiting_tools'
   if (isOpen && isObject(saved['run'])) next['run'] = { ...saved['run'], phase: 'waiting' }
+  if (isOpen && pendingQuestion !== undefined) next['status'] = 'awaiting_user'
   if (isObject(error) && status === 'error' && error['reason'] === 'cancelled') {
     delete next['error']
     Object.assign(next, { status: 'halted', haltedReason: 'cancelled' })
