@@ -23,5 +23,7 @@ process.exitCode = await runProgram({
   },
 })
 
-// A server over stdio has to end with its input, also when its tools keep something open.
-if (process.argv[2] === 'mcp') process.exit()
+// Modules of the user may keep something open: tools, engines, connections of databases. The program ends all the same.
+if (['mcp', 'chat', 'inspect'].includes(process.argv[2] ?? '')) {
+  process.stdout.write('', () => process.exit())
+}

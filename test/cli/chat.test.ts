@@ -37,7 +37,7 @@ describe('a conversation', () => {
 
   test('/help lists the commands, and one that does not exist says so', async () => {
     const { stdout } = await allm(['chat'], { input: '/help\n/foo\n/session\n\n' })
-    expect(stdout.match(/\/quit {5}leave/g)).toHaveLength(2)
+    expect(stdout.match(/\/quit {9}leave/g)).toHaveLength(2)
     expect(stdout).toContain('there is no command /foo\n')
     expect(stdout).toMatch(/ · idle · 0 messages · the Fake, offline · not saved/)
     expect(stdout).toContain('nothing to resume')
@@ -157,7 +157,7 @@ describe('a session file', () => {
     expect(stdout).toContain('? Which seat? (12A or 14C)\n')
   })
 
-  test('that waits for tools of another program is refused', async () => {
+  test('that waits for tools of another program says so, and goes on', async () => {
     const path = scratch('other.json')
     const adapter = fake({ script: [['tool_call', { id: 'c1', name: 'pay', arguments: {} }]] })
     const pay = tool({
@@ -168,21 +168,25 @@ describe('a session file', () => {
     })
     const { session } = await Session.start(createEngine({ adapter, tools: [pay] }), [user('pay')])
     writeFileSync(path, Session.stringify(session))
-    const { code, stderr } = await allm(['chat', '--session', path], { input: 'hi\n' })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^allm: [^\n]+ waits for results of pay;[^\n]+\n$/)
+    const { code, stdout } = await allm(['chat', '--session', path], { input: 'hi\n' })
+    expect(code).toBe(0)
+    expect(stdout).toContain('(pay waits for the program that has this tool; you may go on)\n')
+    expect(stdout).toContain('You said "hi"')
+    expect(saved(path).pendingToolCalls).toMatchObject([{ name: 'pay' }])
   })
 
   test('that cannot be read, or cannot be written, is one line', async () => {
     const path = scratch('broken.json')
     writeFileSync(path, '{"version": 99}')
     const broken = await allm(['chat', '--session', path], { input: 'hi\n' })
-    expect(broken.code).toBe(1)
+    expect(broken.code).toBe(2)
     expect(broken.stderr).toMatch(/^allm: [^\n]+written by a newer allm-ts[^\n]+\n$/)
     const nowhere = `${path}.d/chat.json`
     const lost = await allm(['chat', '--session', nowhere], { input: 'hi\n' })
-    expect(lost.code).toBe(1)
-    expect(lost.stderr).toMatch(/^allm: cannot save the session to [^\n]+: file not found\n$/)
+    expect(lost.code).toBe(2)
+    expect(lost.stderr).toMatch(
+      /^allm: cannot write [^\n]+: there is no such folder; make it first\n$/,
+    )
     expect(existsSync(nowhere)).toBe(false)
   })
 })

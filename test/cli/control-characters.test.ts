@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { visible } from '../../src/cli/io.ts'
+import { say, visible, visibleLine } from '../../src/cli/io.ts'
 import { assistant, Session, user } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { allm, hastyClock, scratch } from './support.ts'
@@ -12,11 +13,15 @@ const attack =
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/
 
-test('control characters are left out, line breaks, tabs and the formats of the program are kept', () => {
+test('control characters are left out, line breaks and tabs are kept, and colours are for the program', () => {
   expect(visible(attack)).toBe(']52;c;ZXZpbA==[2J1A0;toverline')
   expect(visible('a\r\nb\tc\u001B[1mbold\u001B[22m ünï 🦜 \u200D')).toBe(
-    'a\nb\tc\u001B[1mbold\u001B[22m ünï 🦜 \u200D',
+    'a\nb\tcbold ünï 🦜 \u200D',
   )
+  expect(visibleLine('a title\n  \u001B[32m✓\u001B[39m pay\u2028now\t')).toBe('a title ✓ pay now')
+  const terminal = new PassThrough()
+  say(terminal, `\u001B[31m${visible('\u001B[2Jred')}\u001B[39m\u001B[8m`)
+  expect(String(terminal.read())).toBe('\u001B[31m[2Jred\u001B[39m')
 })
 
 test('session show prints no control characters of a session, and --json escapes them', async () => {
