@@ -380,18 +380,31 @@ interface TurnEnd {
   readonly interrupts: number
 }
 
-/** Runs a turn. The first Ctrl-C stops the model, and the turn ends with the text so far. A second one does not wait for that. */
+/**
+ * Runs a turn. The first Ctrl-C stops the model, and the turn ends with the text so far. A second one, and a signal that asks the program
+ * to end, do not wait for that.
+ */
 async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
   const { io, start, save } = turn
   const stop = new AbortController()
   let interrupts = 0
   const leave = new AbortController()
   const left = once(leave.signal, 'abort')
-  const off = io.onInterrupt(() => {
+  const interrupt = (): void => {
     interrupts++
     if (interrupts === 1) stop.abort()
     else leave.abort()
-  })
+  }
+  const end = (): void => {
+    interrupt()
+    interrupt()
+  }
+  const offs = [
+    io.onInterrupt(interrupt),
+    // A terminal that is closed must not cost the text so far.
+    io.onSignal?.('SIGTERM', end),
+    io.onSignal?.('SIGHUP', end),
+  ]
   try {
     const stream = start(stop.signal)
     await save(stream.session)
@@ -400,7 +413,7 @@ async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
     await save(session)
     return { session, interrupts }
   } finally {
-    off()
+    for (const off of offs) off?.()
   }
 }
 
@@ -429,7 +442,11 @@ async function narrate(
     // A session that failed or was stopped can be resumed. Any other error is a mistake in the setup.
     const { status } = stream.session
     if (status !== 'error' && status !== 'halted') throw error
-    write(`${style.bad('!')} ${describeError(error, env)}\n`)
+    write(
+      status === 'halted'
+        ? style.dim('  (stopped)\n')
+        : `${style.bad('!')} ${describeError(error, env)}\n`,
+    )
   } finally {
     waiting.end()
   }

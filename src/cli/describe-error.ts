@@ -22,11 +22,21 @@ function wordsOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }
 
-function explain({ kind, reason, message, provider }: ErrorData): string {
+/** What happened, without what to do: for a failure that the program itself does something about. */
+export function describeAttempt(error: ErrorData, env: Io['env']): string {
+  return visibleLine(hideKeys(failureWords(error), env))
+}
+
+function explain(error: ErrorData): string {
+  const { kind, reason, provider } = error
   const advised = provider !== 'fake' && (kind === 'adapter' || kind === 'engine')
   const advice = advised ? adviceFor(reason, provider) : undefined
-  const failed = kind === 'adapter' ? adapterWords(provider, reason, message) : message
+  const failed = failureWords(error)
   return advice === undefined ? failed : `${failed}; ${advice}`
+}
+
+function failureWords({ kind, reason, message, provider }: ErrorData): string {
+  return kind === 'adapter' ? adapterWords(provider, reason, message) : message
 }
 
 /** Many messages begin with the name of their provider, which is said once. */

@@ -158,6 +158,8 @@ interface Lines {
 function terminalLines({ stdin, stdout, env }: Io): Lines {
   const lines: string[] = []
   let draft = ''
+  /** Ctrl-D came behind lines that were not read yet. */
+  let isEnding = false
   // The editor reads the keys from a stream of its own, in which pastes have no line ends.
   const keys = Object.assign(new PassThrough(), {
     setRawMode: (isRaw: boolean) => void stdin.setRawMode?.(isRaw),
@@ -176,7 +178,8 @@ function terminalLines({ stdin, stdout, env }: Io): Lines {
         resolve({ type: 'line', text: waiting })
         return
       }
-      if (keys.readableEnded) {
+      if (keys.readableEnded || isEnding) {
+        isEnding = false
         resolve({ type: 'end' })
         return
       }
@@ -188,7 +191,10 @@ function terminalLines({ stdin, stdout, env }: Io): Lines {
         history: [...history],
         historySize: historySize + 1,
       })
+      let isOver = false
       const finish = (answer: Answer): void => {
+        if (isOver) return
+        isOver = true
         terminal.off('close', ended)
         draft = answer.type === 'line' ? terminal.line : ''
         stdin.off('data', press)
@@ -199,14 +205,20 @@ function terminalLines({ stdin, stdout, env }: Io): Lines {
         terminal.close()
         resolve(answer)
       }
-      const ended = (): void => finish({ type: 'end' })
+      const ended = (): void => {
+        if (lines.length === 0) finish({ type: 'end' })
+        else isEnding = true
+      }
       terminal.on('line', (line) => {
         lines.push(line.replaceAll(lineMark, '\n'))
         // Several lines may arrive in one chunk; the others are for the next questions.
         if (lines.length === 1)
           queueMicrotask(() => finish({ type: 'line', text: lines.shift() ?? '' }))
       })
-      terminal.on('SIGINT', () => finish({ type: 'interrupt' }))
+      terminal.on('SIGINT', () => {
+        lines.length = 0
+        finish({ type: 'interrupt' })
+      })
       terminal.on('close', ended)
       stdin.on('data', press)
       stdin.resume()

@@ -2,8 +2,9 @@
 
 import { runProgram } from './program.ts'
 
-// A reader that closes the pipe early, such as `head`, is not a failure.
+// A reader that closes the pipe early, such as `head`, is not a failure. A terminal that was closed takes no more text, but a session is still saved.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EIO') return
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 

@@ -1,6 +1,6 @@
 import { onTelemetry } from '../core/on-telemetry.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { describeFailure } from './describe-error.ts'
+import { describeAttempt } from './describe-error.ts'
 import { styleFor, visibleLine, type Io } from './io.ts'
 import { json } from './narrator.ts'
 
@@ -14,6 +14,8 @@ type Wait = string | ((seconds: number) => string)
 export interface Progress {
   /** This is waited for from now on. */
   wait(what: Wait): void
+  /** It is still waited for, in other words. */
+  reword(what: Wait): void
   /** Makes room for other output. The line comes back after a second. */
   hide(): void
   /** Nothing is waited for any more. */
@@ -33,13 +35,16 @@ export function progressOn(io: Io): Progress {
     if (isShown) stderr.write('\r\u001B[K')
     isShown = false
   }
-  const tick = (): void => {
-    seconds++
+  const show = (): void => {
     if (waiting === undefined) return
     const words = typeof waiting === 'string' ? `${waiting} (${seconds} s)` : waiting(seconds)
     const line = fit(`… ${visibleLine(words)}`, (stderr.columns ?? 80) - 1)
     stderr.write(`\r\u001B[K${style.dim(line)}`)
     isShown = true
+  }
+  const tick = (): void => {
+    seconds++
+    show()
   }
   const restart = (): void => {
     stop?.()
@@ -51,6 +56,10 @@ export function progressOn(io: Io): Progress {
       waiting = what
       seconds = 0
       restart()
+    },
+    reword(what) {
+      waiting = what
+      if (isShown) show()
     },
     hide() {
       erase()
@@ -66,6 +75,7 @@ export function progressOn(io: Io): Progress {
 
 const silent: Progress = {
   wait: () => undefined,
+  reword: () => undefined,
   hide: () => undefined,
   done: () => undefined,
 }
@@ -119,7 +129,7 @@ export function runProgress(progress: Progress, partner: string, env: Io['env'])
             const left = total - seconds
             const next =
               left > 0 ? `attempt ${attempt + 1} in ${left} s` : `attempt ${attempt + 1} is made`
-            return `${describeFailure(error, env)}; ${next}`
+            return `${describeAttempt(error, env)}; ${next}`
           })
         })
   const tools = (): void => {
@@ -133,7 +143,7 @@ export function runProgress(progress: Progress, partner: string, env: Io['env'])
       running.set(event.id, event.name)
       tools()
     } else if (event.type === 'tool_progress' && event.inner === undefined) {
-      progress.wait(`${event.name}: ${json(event.data)}`)
+      progress.reword(`${event.name}: ${json(event.data)}`)
     } else if (event.type === 'tool_execution_completed') {
       running.delete(event.id)
       tools()
