@@ -510,10 +510,13 @@ export function isResumable({ status, run }: Session): boolean {
   return status === 'error' || status === 'halted' || (status === 'idle' && run !== undefined)
 }
 
-/** Saves to the file of a chat. Does nothing without a file. */
+/** Saves to the file of a chat, one session after the other. Does nothing without a file. */
 function sessionSaver(path: string | undefined): (session: Session) => Promise<void> {
-  return async (session) => {
-    if (path !== undefined) await writeSession(path, session)
+  let last = Promise.resolve()
+  return (session) => {
+    if (path === undefined) return last
+    last = last.catch(() => undefined).then(() => writeSession(path, session))
+    return last
   }
 }
 
