@@ -11,11 +11,11 @@ export interface Terminal {
   readonly close: () => void
 }
 
+/** Whether a terminal shows what is on its screen, and not everything that was ever written. */
+export const hasScreen: boolean = has('tmux', '-V')
+
 /** How to open a terminal on this machine; `undefined` when there is no way. */
-export const openTerminal: ((command: readonly string[]) => Terminal) | undefined = has(
-  'tmux',
-  '-V',
-)
+export const openTerminal: ((command: readonly string[]) => Terminal) | undefined = hasScreen
   ? openTmux
   : has('python3', '--version')
     ? openPty
