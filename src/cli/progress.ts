@@ -38,7 +38,7 @@ export function progressOn(io: Io): Progress {
   const show = (): void => {
     if (waiting === undefined) return
     const words = typeof waiting === 'string' ? `${waiting} (${seconds} s)` : waiting(seconds)
-    const line = fit(`… ${visibleLine(words)}`, (stderr.columns ?? 80) - 1)
+    const line = fit(`… ${visibleLine(words)}`, (stderr.columns || 80) - 1)
     stderr.write(`\r\u001B[K${style.dim(line)}`)
     isShown = true
   }

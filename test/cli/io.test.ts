@@ -124,6 +124,7 @@ test('the terminal is told when lines are read, and when not', async () => {
   const answer = reader.ask('> ')
   keys.write('a\r')
   await answer
-  expect(written).toMatch(/^\u001B\[\?2004h.*\u001B\[\?2004l/s)
+  expect(written.startsWith('\u001B[?2004h')).toBe(true)
+  expect(written).toContain('\u001B[?2004l')
   expect(keys.isPaused()).toBe(true)
 })

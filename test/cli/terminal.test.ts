@@ -146,7 +146,7 @@ describe.skipIf(openTerminal === undefined)(
         tools,
         `import { existsSync } from 'node:fs'
         export const tools = [{
-          name: 'pay', description: 'Pays.', schema: { type: 'object' }, manual: false, compact: false, idempotent: false, needsApproval: true,
+          name: 'pay', description: 'Pays.', schema: { type: 'object' }, manual: false, compact: false, idempotent: false, needsApproval: true, timeoutMs: 300_000,
           handler: async () => {
             while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20))
             return 'paid'
@@ -160,7 +160,7 @@ describe.skipIf(openTerminal === undefined)(
       terminal.press('y\r')
       await see(terminal, /… pay at work \(\d+ s\)/)
       writeFileSync(go, '')
-      await see(terminal, 'The tools say paid.')
+      await see(terminal, /The tools say paid\.\s+>\s*$/)
       if (hasScreen) expect(terminal.screen()).not.toContain('at work')
       terminal.press('\x04')
       await see(terminal, 'left with 0')

@@ -49,7 +49,8 @@ function openTmux(command: readonly string[]): Terminal {
 
 /** A pseudo-terminal without a screen: everything that was ever written. */
 function openPty(command: readonly string[]): Terminal {
-  const shell = `${command.map(quoted).join(' ')}; echo "left with $?"; cat`
+  // Ctrl-C reaches the shell, too. Some shells would end with it.
+  const shell = `trap : INT; ${command.map(quoted).join(' ')}; echo "left with $?"; cat`
   const code = 'import pty, sys; pty.spawn(["sh", "-c", sys.argv[1]])'
   const child: ChildProcess = spawn('python3', ['-c', code, shell], {
     stdio: ['pipe', 'pipe', 'ignore'],
