@@ -151,6 +151,29 @@ test('a chat says which tool is at work, and what the tool says of it', async ()
   expect((await chat.ended).stdout).not.toContain('at work')
 })
 
+test.each([['chat --tools'], ['mcp serve'], ['inspect --no-open --engine']])(
+  '%s says that it loads a module',
+  async (command) => {
+    const path = scratch('slow.mjs')
+    writeFileSync(path, 'await globalThis.slowModule.opened')
+    const loaded = gate()
+    Object.assign(globalThis, { slowModule: loaded })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, 'slowModule'))
+    const [seconds, stderr] = [ticker(), terminal()]
+    const playing = start([...command.split(' '), path], {
+      stderr: Object.assign(stderr.stream, { columns: 500 }),
+      everySecond: seconds.every,
+    })
+    await vi.waitUntil(seconds.listens, soon)
+    seconds.tick()
+    expect(stderr.shown()).toBe(`… loading ${path} (1 s)`)
+    loaded.open()
+    expect((await playing.ended).code).toBe(2)
+    // The line has made room for the message.
+    expect(stderr.text()).toMatch(/ s\)\S*\r\S{3}allm: [^\n]+ exports no [^\n]+\n$/)
+  },
+)
+
 test('where stderr is not a terminal, nothing is written to it', async () => {
   const everySecond = (): never => {
     throw new Error('a timer was started')
