@@ -1,26 +1,51 @@
 import { once } from 'node:events'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { systemClock } from '../core/clock.ts'
-import { system } from '../make/messages.ts'
+import { fileFromPath, imageFromFile, imageToBytes } from '../make/media.ts'
+import { filePart, imagePart, system, textPart } from '../make/messages.ts'
+import { sniffMimeType } from '../make/sniff.ts'
 import { askUser, fail, tool } from '../make/tools.ts'
 import { createEngine } from '../run/engine.ts'
-import { streamReply, streamResume, type SessionStream } from '../session/operations.ts'
+import { streamNext, streamReply, streamResume, type SessionStream } from '../session/operations.ts'
 import { Session } from '../session/session.ts'
 import { isBoundary } from '../types/events.ts'
 import type { JsonValue } from '../types/json.ts'
-import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import type { Image } from '../types/media.ts'
+import { messageText, type Part } from '../types/message.ts'
+import type { PendingApproval } from '../types/results.ts'
+import type { SessionCommand } from '../types/session.ts'
+import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { describeError } from './describe-error.ts'
-import { readSession, writeSession } from './files.ts'
-import { isInteractive, lineReader, say, styleFor, type Io } from './io.ts'
-import { narrator } from './narrator.ts'
+import { assertFolder, readSession, writeNewFile, writeSession } from './files.ts'
+import {
+  isInteractive,
+  lineReader,
+  say,
+  styleFor,
+  visible,
+  visibleJson,
+  visibleLine,
+  type Io,
+  type Style,
+} from './io.ts'
+import { readTools } from './modules.ts'
+import { imageWords, narrator } from './narrator.ts'
+import { during, progressOn, runProgress } from './progress.ts'
 import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
 
 const help = [
-  '/help     this list',
-  '/resume   finish a turn that was stopped (an empty line does the same)',
-  '/session  where the conversation is saved, and its status',
-  '/quit     leave (Ctrl-D does the same)',
+  '/help         this list',
+  '/file <path>  send a file or an image with the next message',
+  '/resume       finish a turn that was stopped (an empty line does the same)',
+  '/session      where the conversation is saved, and its status',
+  '/quit         leave (Ctrl-D does the same)',
+  '',
+  'several lines: end a line with \\, press Alt-Enter, or paste them',
+  'arrow up: what you said before, also in the session file',
+  'Ctrl-C: stop the answer and keep what is there; twice: leave',
 ].join('\n')
 
 /** A tool that asks the person at the terminal a question. */
@@ -78,10 +103,17 @@ export const chatCommand: Command = {
     ...providerOptions,
     system: { value: '<text>', help: 'instructions for a new conversation' },
     session: { value: '<file>', short: 's', help: 'continue from this file, and save to it' },
+    tools: {
+      value: '<module>',
+      help: 'offer the tools that this module exports, instead of a clock, dice and a question',
+    },
     'no-tools': { help: 'offer no tools' },
   },
   notes: [
+    'A call that needs approval is asked about before it runs. Images are saved beside the session file, or in the current folder; no file is\nreplaced. The arrow keys show earlier messages, also those of the session file; there is no other file with what you typed.',
+    'A line that ends with a backslash goes on in the next line. So does Alt-Enter, and pasted lines are one message.',
     'During a turn, Ctrl-C stops the model and keeps its text; a second Ctrl-C ends the program. Ctrl-D and /quit also end it.\n/help lists the other commands.',
+    'TypeScript modules need a Node that loads them: 22.18 or newer.',
   ],
   positionals: [0, 0],
   run,
@@ -90,29 +122,51 @@ export const chatCommand: Command = {
 async function run(call: CommandCall): Promise<number> {
   const { io } = call
   const provider = chooseProvider(call)
+  const path = call.text('session')
+  if (path !== undefined) await assertFolder(path)
+  const tools = await toolsFor(call)
   return chatLoop({
     io,
-    engine: engineFor(call, provider),
+    engine: engineFor(call, provider, tools),
+    tools: new Set(tools.map(({ name }) => name)),
     partner: provider === undefined ? 'the Fake, offline' : `${provider.name} ${provider.model}`,
-    path: call.text('session'),
+    path,
     system: call.text('system'),
   })
 }
 
-function engineFor(call: CommandCall, provider: ChosenProvider | undefined): Engine {
-  return createEngine({
-    adapter: provider?.adapter ?? demoAdapter(),
-    model: provider?.model,
-    keys: provider?.keys,
-    clock: call.io.clock ?? systemClock,
-    tools: call.flag('no-tools') ? [] : chatTools,
-  })
+async function toolsFor(call: CommandCall): Promise<readonly Tool[]> {
+  const module = call.text('tools')
+  if (module === undefined) return call.flag('no-tools') ? [] : chatTools
+  if (call.flag('no-tools')) throw usageError('--tools and --no-tools contradict: give one of them')
+  return during(call.io, `loading ${module}`, () => readTools(module, ' (--tools)'))
+}
+
+function engineFor(
+  call: CommandCall,
+  provider: ChosenProvider | undefined,
+  tools: readonly Tool[],
+): Engine {
+  try {
+    return createEngine({
+      adapter: provider?.adapter ?? demoAdapter(),
+      model: provider?.model,
+      keys: provider?.keys,
+      clock: call.io.clock ?? systemClock,
+      tools,
+    })
+  } catch (error) {
+    // Everything else was checked before.
+    throw usageError(`${call.text('tools') ?? ''} (--tools): ${describeError(error, call.io.env)}`)
+  }
 }
 
 /** The settings of a chat. */
 interface ChatSetup {
   readonly io: Io
   readonly engine: Engine
+  /** The names of the tools of the engine. */
+  readonly tools: ReadonlySet<string>
   /** The name of the provider and model, for the user. */
   readonly partner: string
   /** The file of the session, if it is saved. */
@@ -130,31 +184,46 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
   print(
     style.dim(`allm chat with ${partner}${path === undefined ? '' : `, saved to ${path}`} · /help`),
   )
-  const reader = lineReader(io)
+  const reader = lineReader(io, spokenWords(session))
   const save = sessionSaver(path)
+  let attached: Part[] = []
   let interrupts = 0
   try {
     for (;;) {
-      const question = pendingQuestion(session)
-      if (question !== undefined) print(`${style.bold('?')} ${questionLine(question)}`)
-      const answer = await reader.ask('> ')
+      const approval = pendingApproval(setup, session)
+      for (const line of waitingLines(setup, session, style)) print(line)
+      const answer = await (approval === undefined
+        ? reader.ask('> ')
+        : reader.askLine('run it? (y/n) '))
       if (answer.type === 'interrupt') {
         if (++interrupts > 1) return exitCodes.interrupted
         print(style.dim('(Ctrl-C again leaves)'))
         continue
       }
+      interrupts = 0
       const text = answer.type === 'line' ? answer.text.trim() : '/quit'
       if (text === '/quit') {
         print(farewell(path, session))
         // A script must learn that its last turn failed; a person has seen it.
         return session.status === 'error' && !isInteractive(io) ? exitCodes.failed : exitCodes.ok
       }
-      const start = turnFor(setup, session, text)
-      if (start === undefined) {
-        print(answerTo(setup, session, text))
+      const [command = '', ...words] = isCommand(text) ? text.split(/\s+/) : []
+      if (command === '/file') {
+        const file = await attachment(text.slice(command.length).trim(), io)
+        attached.push(...file.parts)
+        print(file.words)
         continue
       }
-      const turn = await playTurn({ io, start, save })
+      const start =
+        approval === undefined
+          ? turnFor(setup, session, text, attached)
+          : decisionFor(setup, session, approval, text)
+      if (start === undefined) {
+        print(answerTo(setup, session, [command, ...words].join(' ')))
+        continue
+      }
+      attached = []
+      const turn = await playTurn({ ...setup, start, save })
       session = turn.session
       interrupts = turn.interrupts
       if (interrupts > 1) return exitCodes.interrupted
@@ -164,40 +233,142 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
   }
 }
 
+/** What the user has said in a session, the oldest first. */
+function spokenWords({ thread }: Session): readonly string[] {
+  return thread.messages
+    .filter(({ role, metadata }) => role === 'user' && metadata?.['lateResultOf'] === undefined)
+    .map(messageText)
+}
+
+/** What the session waits for, as lines above the prompt. */
+function waitingLines(setup: ChatSetup, session: Session, style: Style): readonly string[] {
+  const question = pendingQuestion(session)
+  if (question !== undefined) return [`${style.bold('?')} ${questionLine(question)}`]
+  const approval = pendingApproval(setup, session)
+  if (approval !== undefined) return approvalLines(approval, style)
+  const others = [...session.pendingApprovals, ...session.pendingToolCalls]
+  return others.map(({ name }) =>
+    style.dim(`(${visibleLine(name)} waits for the program that has this tool; you may go on)`),
+  )
+}
+
+/** The first call that waits for approval and can be run here. A tool of another program cannot. */
+function pendingApproval(
+  { tools }: ChatSetup,
+  { status, pendingApprovals, thread }: Session,
+): PendingApproval | undefined {
+  if (status !== 'awaiting_approval') return undefined
+  const calls = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  return pendingApprovals.find(({ id, name }) => {
+    // The call of a tool inside an agent has the id of the agent's call before its own.
+    const outer = calls.findLast((call) => id.startsWith(`${call.id}/`))
+    return tools.has(outer?.name ?? name)
+  })
+}
+
+/** A call with all of its arguments: nobody can approve what is not shown. */
+function approvalLines({ name, arguments: args, reason }: PendingApproval, style: Style): string[] {
+  const short = JSON.stringify(args)
+  const whole = short.length > 72 ? JSON.stringify(args, null, 2) : short
+  const left = whole.length - maxApprovalLength
+  const shown =
+    left > 0 ? `${whole.slice(0, maxApprovalLength)}…\n(${left} more characters)` : whole
+  const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
+  return [
+    `${style.bold('?')} ${style.bold(visibleLine(name))} needs your approval${why}`,
+    ...visibleJson(shown)
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ]
+}
+
+const maxApprovalLength = 4000
+
 function farewell(path: string | undefined, { thread }: Session): string {
   const saved = path !== undefined && thread.messages.length > 0
   return saved ? `saved; continue with: allm chat --session ${path}` : 'bye'
 }
 
-/** The turn that a line starts, or `undefined` if it starts none. */
+/** Starts a turn. The signal stops it. */
+type StartTurn = (signal: AbortSignal) => SessionStream
+
+/** Whether a message is a command: a slash and one word. A path is not. */
+function isCommand(text: string): boolean {
+  return /^\/[a-z]*(?:\s|$)/i.test(text)
+}
+
+/** The turn that a message starts, or `undefined` if it starts none. */
 function turnFor(
   { engine }: ChatSetup,
   session: Session,
   text: string,
-): ((signal: AbortSignal) => SessionStream) | undefined {
-  if (text === '' || text === '/resume') {
+  attached: readonly Part[],
+): StartTurn | undefined {
+  if (attached.length === 0 && (text === '' || text === '/resume')) {
     if (!isResumable(session)) return undefined
     return (signal) => streamResume(engine, session, { signal })
   }
-  if (text.startsWith('/')) return undefined
-  return (signal) => streamReply(engine, session, text, { signal })
+  if (isCommand(text)) return undefined
+  if (attached.length === 0) return (signal) => streamReply(engine, session, text, { signal })
+  const parts = [...attached, ...(text === '' ? [] : [textPart(text)])]
+  return (signal) => streamReply(engine, session, parts, { signal })
 }
 
-/** The reply to a line that starts no turn. */
-function answerTo({ path, partner }: ChatSetup, session: Session, text: string): string {
-  if (text === '/help') return help
-  if (text === '' || text === '/resume') return 'nothing to resume; type a message, or /help'
-  if (text !== '/session') return `there is no command ${text}\n${help}`
-  const { id, status, thread } = session
-  const place = path ?? 'not saved; start with --session <file>'
-  return `${id} · ${status} · ${thread.messages.length} messages · ${partner} · ${place}`
+/** The turn that the answer to an approval starts. Anything but a clear yes or no starts none, and the call is asked about again. */
+function decisionFor(
+  { engine }: ChatSetup,
+  session: Session,
+  { id: toolCallId }: PendingApproval,
+  text: string,
+): StartTurn | undefined {
+  const [, no, reason] = /^(no?)\b[\s,:]*(.*)$/is.exec(text) ?? []
+  if (no === undefined && !/^y(?:es)?$/i.test(text)) return undefined
+  const command: SessionCommand =
+    no === undefined
+      ? { type: 'approve', toolCallId }
+      : { type: 'deny', toolCallId, reason: reason || 'the user said no' }
+  return (signal) => streamNext(engine, session, command, { signal })
+}
+
+/** The reply to a message that starts no turn. */
+function answerTo(setup: ChatSetup, session: Session, command: string): string {
+  const { path, partner } = setup
+  if (command === '/help') return help
+  if (command === '/session') {
+    const { id, status, thread } = session
+    const place = path ?? 'not saved; start with --session <file>'
+    return `${visibleLine(id)} · ${status} · ${thread.messages.length} messages · ${partner} · ${place}`
+  }
+  const isKnown = command === '' || command === '/resume'
+  if (!isKnown) return `there is no command ${command}\n${help}`
+  return pendingApproval(setup, session) === undefined
+    ? 'nothing to resume; type a message, or /help'
+    : 'type y to run it, n to refuse, or n and a reason, which the model is told'
+}
+
+/** What `/file` adds to the next message, and what it says. */
+interface Attachment {
+  readonly parts: readonly Part[]
+  readonly words: string
+}
+
+async function attachment(path: string, { env }: Io): Promise<Attachment> {
+  if (path === '') return { parts: [], words: '/file needs a path, such as /file report.pdf' }
+  const place = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
+  try {
+    const isImage = /\.(?:png|jpe?g|gif|webp)$/i.test(place)
+    const part = isImage
+      ? imagePart(await imageFromFile(place))
+      : filePart(await fileFromPath(place))
+    return { parts: [part], words: `${path} goes with the next message` }
+  } catch (error) {
+    return { parts: [], words: `${path} is not attached: ${describeError(error, env)}` }
+  }
 }
 
 /** One turn of a chat. */
-interface ChatTurn {
-  readonly io: Io
-  /** Starts the turn. The signal stops it. */
-  readonly start: (signal: AbortSignal) => SessionStream
+interface ChatTurn extends Pick<ChatSetup, 'io' | 'partner' | 'path'> {
+  readonly start: StartTurn
   /** Saves the session, if the chat has a file. */
   readonly save: (session: Session) => Promise<void>
 }
@@ -209,36 +380,60 @@ interface TurnEnd {
   readonly interrupts: number
 }
 
-/** Runs a turn. The first Ctrl-C stops the model, and the turn ends with the text so far. A second one does not wait for that. */
-async function playTurn({ io, start, save }: ChatTurn): Promise<TurnEnd> {
+/**
+ * Runs a turn. The first Ctrl-C stops the model, and the turn ends with the text so far. A second one, and a signal that asks the program
+ * to end, do not wait for that.
+ */
+async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
+  const { io, start, save } = turn
   const stop = new AbortController()
   let interrupts = 0
   const leave = new AbortController()
   const left = once(leave.signal, 'abort')
-  const off = io.onInterrupt(() => {
+  const interrupt = (): void => {
     interrupts++
     if (interrupts === 1) stop.abort()
     else leave.abort()
-  })
+  }
+  const end = (): void => {
+    interrupt()
+    interrupt()
+  }
+  const offs = [
+    io.onInterrupt(interrupt),
+    // A terminal that is closed must not cost the text so far.
+    io.onSignal?.('SIGTERM', end),
+    io.onSignal?.('SIGHUP', end),
+  ]
   try {
     const stream = start(stop.signal)
     await save(stream.session)
-    await Promise.race([narrate(stream, io, save), left])
+    await Promise.race([narrate(stream, turn), left])
     const { session } = stream
     await save(session)
     return { session, interrupts }
   } finally {
-    off()
+    for (const off of offs) off?.()
   }
 }
 
-async function narrate(stream: SessionStream, io: Io, save: ChatTurn['save']): Promise<void> {
+async function narrate(
+  stream: SessionStream,
+  { io, partner, path, save }: ChatTurn,
+): Promise<void> {
   const { stdout, env } = io
   const style = styleFor(stdout, env)
-  const output = narrator({ write: (text) => say(stdout, text), style, env })
+  const progress = progressOn(io)
+  const write = (text: string): void => {
+    progress.hide()
+    say(stdout, text)
+  }
+  const output = narrator({ write, style, env, keepImage: (image) => keptImage(image, path) })
+  const waiting = runProgress(progress, partner, env)
   try {
     for await (const event of stream) {
       output.show(event)
+      waiting.note(event)
       if (isBoundary(event)) await save(stream.session)
     }
     output.endLine()
@@ -247,8 +442,33 @@ async function narrate(stream: SessionStream, io: Io, save: ChatTurn['save']): P
     // A session that failed or was stopped can be resumed. Any other error is a mistake in the setup.
     const { status } = stream.session
     if (status !== 'error' && status !== 'halted') throw error
-    say(stdout, `${style.bad('!')} ${describeError(error, env)}\n`)
+    write(
+      status === 'halted'
+        ? style.dim('  (stopped)\n')
+        : `${style.bad('!')} ${describeError(error, env)}\n`,
+    )
+  } finally {
+    waiting.end()
   }
+}
+
+/** Saves an image beside the session file, or in the current folder, and returns the path. An image that has no bytes stays where it is. */
+function keptImage(image: Image, path: string = 'allm.json'): string {
+  if (image.type !== 'base64') return imageWords(image)
+  const ending = imageEndings[sniffMimeType(image.base64) ?? image.mimeType] ?? 'bin'
+  const stem = `${path.replace(/\.json$/, '')}-image`
+  try {
+    return writeNewFile((number) => `${stem}-${number}.${ending}`, imageToBytes(image))
+  } catch (error) {
+    return `${image.mimeType}, which is not saved: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+const imageEndings: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
 }
 
 function wordsOf(value: JsonValue | undefined): string {
@@ -276,15 +496,9 @@ async function openSession(
   if (saved === undefined) {
     return Session.create({ messages: instructions === undefined ? [] : [system(instructions)] })
   }
-  if (saved.status === 'awaiting_tools') {
-    const names = saved.pendingToolCalls.map(({ name }) => name).join(', ')
-    throw failure(
-      `${path} waits for results of ${names}; the program that has these tools must submit them`,
-    )
-  }
   const count = saved.thread.messages.length
   print(
-    `continuing ${saved.id}: ${count === 1 ? '1 message' : `${count} messages`}, ${saved.status}`,
+    `continuing ${visibleLine(saved.id)}: ${count === 1 ? '1 message' : `${count} messages`}, ${saved.status}`,
   )
   if (isResumable(saved))
     print('the last turn was cut off: press Enter to finish it, or type a new message')
@@ -296,10 +510,13 @@ export function isResumable({ status, run }: Session): boolean {
   return status === 'error' || status === 'halted' || (status === 'idle' && run !== undefined)
 }
 
-/** Saves to the file of a chat. Does nothing without a file. */
+/** Saves to the file of a chat, one session after the other. Does nothing without a file. */
 function sessionSaver(path: string | undefined): (session: Session) => Promise<void> {
-  return async (session) => {
-    if (path !== undefined) await writeSession(path, session)
+  let last = Promise.resolve()
+  return (session) => {
+    if (path === undefined) return last
+    last = last.catch(() => undefined).then(() => writeSession(path, session))
+    return last
   }
 }
 
@@ -319,5 +536,6 @@ export function pendingQuestion(session: Session): PendingQuestion | undefined {
 
 /** The question in one line. */
 export function questionLine({ question, choices }: PendingQuestion): string {
-  return choices.length === 0 ? question : `${question} (${choices.join(' or ')})`
+  const words = visible(question)
+  return choices.length === 0 ? words : `${words} (${choices.map(visibleLine).join(' or ')})`
 }

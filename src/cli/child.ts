@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
-import { failure } from './command.ts'
+import { failure, usageError } from './command.ts'
 import type { Io } from './io.ts'
 
 /**
@@ -59,8 +59,12 @@ function passSignals(child: ChildProcess, io: Io): () => void {
 function ended(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'ENOENT' ? 'there is no such program' : error.message
-      reject(failure(`cannot run ${program}: ${reason}`, error))
+      const problem = `cannot run ${program}: `
+      reject(
+        error.code === 'ENOENT'
+          ? usageError(`${problem}there is no such program; name one that is installed`, error)
+          : failure(problem + error.message, error),
+      )
     })
     child.once('close', (code, signal) => {
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))

@@ -53,9 +53,9 @@ export class CliError extends Error {
   }
 }
 
-/** The command line is wrong. */
-export function usageError(message: string): CliError {
-  return new CliError(exitCodes.usage, message)
+/** The command line is wrong, or a file that it names is. */
+export function usageError(message: string, cause?: unknown): CliError {
+  return new CliError(exitCodes.usage, message, { cause })
 }
 
 /** The command failed. */
@@ -67,9 +67,9 @@ export function failure(message: string, cause?: unknown): CliError {
 export const exitCodes = {
   /** Success. */
   ok: 0,
-  /** The run failed: a provider refused, a file cannot be read, a script ends in an error. */
+  /** The run failed: a provider refused, a script ends in an error, the disk is full. */
   failed: 1,
-  /** The command line is wrong; nothing was done. */
+  /** The command line, or a file, module or key that it needs, is wrong; nothing was done. */
   usage: 2,
   /** Ended by Ctrl-C. */
   interrupted: 130,
@@ -79,7 +79,7 @@ export const exitCodes = {
 export const exitCodeLines: readonly string[] = [
   '0    done',
   '1    the run failed; one line on stderr says why',
-  '2    wrong usage; nothing was done',
+  '2    wrong usage or input: an option, a file, a module, a missing key; nothing was done',
   '130  ended by Ctrl-C',
 ]
 

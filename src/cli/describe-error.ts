@@ -3,17 +3,17 @@ import { isAllmError } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { CliError } from './command.ts'
-import type { Io } from './io.ts'
+import { visibleLine, type Io } from './io.ts'
 import { serverNames } from './provider.ts'
 
 /** An error in one line: what happened and what to do. Without a stack, and without API keys. */
 export function describeError(error: unknown, env: Io['env']): string {
-  return oneLine(hideKeys(wordsOf(error), env))
+  return visibleLine(hideKeys(wordsOf(error), env))
 }
 
 /** The same for an error as plain data, as in events and sessions. */
 export function describeFailure(error: ErrorData, env: Io['env']): string {
-  return oneLine(hideKeys(explain(error), env))
+  return visibleLine(hideKeys(explain(error), env))
 }
 
 function wordsOf(error: unknown): string {
@@ -22,12 +22,32 @@ function wordsOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
 }
 
-function explain({ kind, reason, message, provider }: ErrorData): string {
+/** What happened, without what to do: for a failure that the program itself does something about. */
+export function describeAttempt(error: ErrorData, env: Io['env']): string {
+  return visibleLine(hideKeys(failureWords(error), env))
+}
+
+function explain(error: ErrorData): string {
+  const { kind, reason, provider } = error
   const advised = provider !== 'fake' && (kind === 'adapter' || kind === 'engine')
   const advice = advised ? adviceFor(reason, provider) : undefined
-  const failed =
-    kind === 'adapter' ? `${provider ?? 'the provider'}: ${reason}: ${message}` : message
+  const failed = failureWords(error)
   return advice === undefined ? failed : `${failed}; ${advice}`
+}
+
+function failureWords({ kind, reason, message, provider }: ErrorData): string {
+  return kind === 'adapter' ? adapterWords(provider, reason, message) : message
+}
+
+/** Many messages begin with the name of their provider, which is said once. */
+function adapterWords(provider: string = 'the provider', reason: string, message: string): string {
+  const [name, words] = [provider.toLowerCase(), message.toLowerCase()]
+  if (words.startsWith(`${name}: `)) {
+    return `${provider}: ${reason}: ${message.slice(name.length + 2)}`
+  }
+  return words.startsWith(`${name} `)
+    ? `${reason}: ${message}`
+    : `${provider}: ${reason}: ${message}`
 }
 
 /** What the user can do about an error, if anything. */
@@ -58,8 +78,4 @@ function hideKeys(text: string, env: Io['env']): string {
     if (key.length > 3) hidden = hidden.replaceAll(key, '[redacted]')
   }
   return redact(hidden)
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ').trim()
 }

@@ -1,4 +1,5 @@
-import { access, constants, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { access, constants, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { isAllmError } from '../errors/errors.ts'
@@ -7,8 +8,8 @@ import { baseSessionFile, newestSessionFile, storedSessionText } from '../stores
 import { parseCassette, type Cassette } from '../testing/cassette.ts'
 import { isFlat, validateScript } from '../testing/check-script.ts'
 import type { Script } from '../testing/script.ts'
-import { isObject } from '../types/guards.ts'
-import { failure } from './command.ts'
+import { isObject, parseJson } from '../types/guards.ts'
+import { failure, usageError, type CliError } from './command.ts'
 import type { Io } from './io.ts'
 
 /** The content of a script file: the scripts, and any other options. */
@@ -23,16 +24,19 @@ interface ScriptFile {
  * either as `script` or `scripts`.
  */
 export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> {
-  const value = await readJsonFile(path, io)
+  const value = await readJsonFile(path, io, 'a script')
   const { script, scripts, ...rest } = isObject(value) ? value : listsOf(value)
   try {
     // validateScript accepts any value and reports its problems.
     validateScript({ script, scripts } as Parameters<typeof validateScript>[0])
   } catch (error) {
-    throw failure(`${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`, error)
+    throw usageError(
+      `${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`,
+      error,
+    )
   }
   if (script === undefined && scripts === undefined) {
-    throw failure(`${nameOf(path)} has neither script nor scripts; see allm run --help`)
+    throw otherKind(path, value, 'a script', ' has neither script nor scripts; see allm run --help')
   }
   // validateScript has checked them.
   return { scripts: script === undefined ? (scripts as Script[]) : [script as Script], rest }
@@ -40,12 +44,35 @@ export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> 
 
 /** The cassette in a file, or on stdin when the path is `-`. */
 export async function readCassette(path: string, io: Io): Promise<Cassette> {
-  const value = await readJsonFile(path, io)
+  const value = await readJsonFile(path, io, 'a cassette')
   try {
     return parseCassette(value)
   } catch (error) {
-    throw failure(`${nameOf(path)}: ${isAllmError(error) ? error.message : String(error)}`, error)
+    const problem = isAllmError(error) ? error.message : String(error)
+    throw otherKind(path, value, 'a cassette', `: ${problem}`)
   }
+}
+
+/** What a file of this program can be, and what to do with it. */
+const kinds = {
+  'a script': 'allm run plays it',
+  'a cassette': 'allm replay serves it',
+  'a session': 'allm chat --session continues it',
+} as const
+
+/** The error about a file that was read and is not what it should be: what it is instead, or its problem. */
+function otherKind(path: string, value: unknown, wanted: string, problem: string): CliError {
+  const kind = kindOf(value)
+  return kind === undefined || kind === wanted
+    ? usageError(`${nameOf(path)}${problem}`)
+    : usageError(`${nameOf(path)} is ${kind}, not ${wanted}; ${kinds[kind]}`)
+}
+
+function kindOf(value: unknown): keyof typeof kinds | undefined {
+  if (!isObject(value)) return Array.isArray(value) ? 'a script' : undefined
+  if (Array.isArray(value['calls'])) return 'a cassette'
+  if (isObject(value['thread'])) return 'a session'
+  return Array.isArray(value['script'] ?? value['scripts']) ? 'a script' : undefined
 }
 
 function listsOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -59,30 +86,49 @@ export async function readSession(path: string): Promise<Session | undefined> {
     text = await readSessionFile(path)
   } catch (error) {
     if (isMissing(error)) return undefined
-    throw failure(`cannot read ${path}: ${readReason(error)}`, error)
+    throw usageError(`cannot read ${path}: ${readReason(error)}; name the file of a session`, error)
   }
   try {
     return Session.parse(storedSessionText(text))
   } catch (error) {
-    throw failure(`${path}: ${isAllmError(error) ? error.message : readReason(error)}`, error)
+    const problem = isAllmError(error) ? error.message : readReason(error)
+    throw otherKind(path, parseJson(text), 'a session', `: ${problem}`)
   }
 }
 
-/** Writes the session to a new file and renames it, so that a crash leaves the old file intact. */
-export function writeSession(path: string, session: Session): Promise<void> {
-  return writeTextFile(path, `${Session.stringify(session)}\n`, 'save the session to')
+/**
+ * Writes the session to a new file and renames it, so that a crash leaves the old file intact. It holds private words: a file that
+ * did not exist is for its owner only, and one that did keeps its permissions.
+ */
+export async function writeSession(path: string, session: Session): Promise<void> {
+  const text = `${Session.stringify(session)}\n`
+  const mode = (await stat(path).catch(() => undefined))?.mode ?? 0o600
+  await writeTextFile(path, text, { verb: 'save the session to', mode: mode & 0o777 })
+}
+
+/** Writes to the first of several names that no file has, beginning with number 1, and returns the name. */
+export function writeNewFile(name: (number: number) => string, bytes: Uint8Array): string {
+  for (let number = 1; ; number++) {
+    try {
+      writeFileSync(name(number), bytes, { flag: 'wx' })
+      return name(number)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw new Error(readReason(error), { cause: error })
+    }
+  }
 }
 
 /** Writes a text to a new file and renames it, so that a crash leaves the old file intact. */
 export async function writeTextFile(
   path: string,
   text: string,
-  verb: string = 'write',
+  { verb = 'write', mode }: { readonly verb?: string; readonly mode?: number } = {},
 ): Promise<void> {
   const next = `${path}.${process.pid}.new`
   try {
-    const file = await open(next, 'w')
+    const file = await open(next, 'w', mode)
     try {
+      if (mode !== undefined) await file.chmod(mode)
       await file.writeFile(text)
       await file.sync()
     } finally {
@@ -100,8 +146,8 @@ export async function assertFolder(path: string): Promise<void> {
   try {
     await access(dirname(path), constants.W_OK)
   } catch (error) {
-    const why = isMissing(error) ? 'there is no such folder' : readReason(error)
-    throw failure(`cannot write ${path}: ${why}`, error)
+    const why = isMissing(error) ? 'there is no such folder; make it first' : readReason(error)
+    throw usageError(`cannot write ${path}: ${why}`, error)
   }
 }
 
@@ -114,21 +160,28 @@ async function readSessionFile(path: string): Promise<string> {
   return base === undefined ? text : readFile(join(path, base), 'utf8')
 }
 
-/** The JSON of a file, or of stdin when the path is `-`. */
-export async function readJsonFile(path: string, io: Io): Promise<unknown> {
-  const text = path === '-' ? await textOf(io.stdin) : await readTextFile(path)
+/** The JSON of a file, or of stdin when the path is `-`. `wanted` is what the file should be, for messages. */
+export async function readJsonFile(path: string, io: Io, wanted: string): Promise<unknown> {
+  const text = path === '-' ? await readStdin(io) : await readTextFile(path, wanted)
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw failure(`${nameOf(path)} is not JSON: ${readReason(error)}`, error)
+    const problem = text.trim() === '' ? 'it is empty' : `it is not JSON: ${readReason(error)}`
+    throw usageError(`${nameOf(path)} is not ${wanted}: ${problem}`, error)
   }
 }
 
-async function readTextFile(path: string): Promise<string> {
+/** A person who starts a program that reads stdin has to know that it waits. */
+function readStdin({ stdin, stderr }: Io): Promise<string> {
+  if (stdin.isTTY === true) stderr.write('reading stdin, until Ctrl-D\n')
+  return textOf(stdin)
+}
+
+async function readTextFile(path: string, wanted: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw failure(`cannot read ${path}: ${readReason(error)}`, error)
+    throw usageError(`cannot read ${path}: ${readReason(error)}; name the file of ${wanted}`, error)
   }
 }
 

@@ -15,11 +15,12 @@ import {
   type OptionSpecs,
 } from './command.ts'
 import { describeError } from './describe-error.ts'
-import { readEngine } from './engine-module.ts'
 import { readJsonFile } from './files.ts'
 import { openInspected } from './inspected.ts'
 import { say, type Io } from './io.ts'
 import { moduleOf } from './make-test.ts'
+import { readEngine } from './modules.ts'
+import { during } from './progress.ts'
 import { listening, untilStopped } from './serve.ts'
 
 const options: OptionSpecs = {
@@ -62,10 +63,13 @@ async function run(call: CommandCall): Promise<number> {
   const port = integerOption(call, 'port', [0, 65_535]) ?? 0
   const prices = await readPrices(call)
   const module = call.text('engine')
-  const given = module === undefined ? undefined : await readEngine(module)
+  const given =
+    module === undefined
+      ? undefined
+      : await during(io, `loading ${module}`, () => readEngine(module))
   const engine = given?.engine
   const readOnly = call.flag('read-only')
-  const inspected = await openInspected(call, engine)
+  const inspected = await during(io, 'opening the sessions', () => openInspected(call, engine))
   const { runs, name, testFolder, unattended, single } = inspected
   const token = randomBytes(32).toString('base64url')
   const inspectorOptions: InspectorOptions = {
@@ -101,7 +105,7 @@ async function run(call: CommandCall): Promise<number> {
 async function readPrices(call: CommandCall): Promise<PriceTable | undefined> {
   const path = call.text('prices')
   if (path === undefined) return undefined
-  const value = await readJsonFile(path, call.io)
+  const value = await readJsonFile(path, call.io, 'a price table')
   const [issue] = pricesCheck(value)
   if (issue === undefined) return value as PriceTable // Just checked.
   throw usageError(`${path}: ${issue.path} ${issue.problem}`)

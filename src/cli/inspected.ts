@@ -77,7 +77,9 @@ async function openPath(
     const runs = runsOn(fileStore(path), engine)
     return { runs, name: path, testFolder: path, close: nothing }
   }
-  const value = isOneSession ? undefined : await readJsonFile(path, call.io)
+  const value = isOneSession
+    ? undefined
+    : await readJsonFile(path, call.io, 'a session or a cassette')
   if (isObject(value) && Array.isArray(value['calls'])) {
     const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
     const runs = await cassetteRuns(await readCassette(path, call.io), name)

@@ -2,8 +2,9 @@
 
 import { runProgram } from './program.ts'
 
-// A reader that closes the pipe early, such as `head`, is not a failure.
+// A reader that closes the pipe early, such as `head`, is not a failure. A terminal that was closed takes no more text, but a session is still saved.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EIO') return
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
@@ -23,5 +24,7 @@ process.exitCode = await runProgram({
   },
 })
 
-// A server over stdio has to end with its input, also when its tools keep something open.
-if (process.argv[2] === 'mcp') process.exit()
+// Modules of the user may keep something open: tools, engines, connections of databases. The program ends all the same.
+if (['mcp', 'chat', 'inspect'].includes(process.argv[2] ?? '')) {
+  process.stdout.write('', () => process.exit())
+}

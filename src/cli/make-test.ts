@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { cassetteToTest, type CassetteTestOptions } from '../middleware/cassette-to-test.ts'
-import { exitCodes, failure, usageError, type Command, type CommandCall } from './command.ts'
+import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { readCassette, writeTextFile } from './files.ts'
 import { say } from './io.ts'
 
@@ -45,7 +45,7 @@ async function run(call: CommandCall): Promise<number> {
   }
   const cassette = await readCassette(path, io)
   if (cassette.calls.length === 0)
-    throw failure(`${path} has no calls, so there is nothing to test`)
+    throw usageError(`${path} has no calls, so there is nothing to test; record some`)
   const out =
     call.text('out') ?? `${path.replace(/\.json$/, '')}.test.${runner === 'node' ? 'mjs' : 'ts'}`
   const options: CassetteTestOptions = {
@@ -61,7 +61,7 @@ async function run(call: CommandCall): Promise<number> {
     return exitCodes.ok
   }
   if (!call.flag('force') && (await exists(out))) {
-    throw failure(`${out} exists; pass --force to replace it, or another name with --out`)
+    throw usageError(`${out} exists; pass --force to replace it, or another name with --out`)
   }
   await writeTextFile(out, text)
   const command = runner === 'node' ? `node --test ${out}` : `npx vitest run ${out}`
@@ -91,7 +91,7 @@ function isFile(module: string): boolean {
 async function assertModule(module: string | undefined, option: string): Promise<void> {
   const [path = ''] = module?.split('#') ?? []
   if (isFile(path) && !(await exists(path))) {
-    throw failure(`there is no module ${path} (--${option})`)
+    throw usageError(`there is no module ${path} (--${option})`)
   }
 }
 

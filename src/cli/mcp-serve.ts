@@ -1,14 +1,21 @@
 import { createRequire } from 'node:module'
 import { basename, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Tool } from '../contracts/tool.ts'
 import { isAllmError } from '../errors/errors.ts'
 import type { McpServer } from '../mcp/peer.ts'
 import { serveMcp } from '../mcp/serve.ts'
-import { validateTool } from '../schema/validate.ts'
 import { isObject } from '../types/guards.ts'
-import { exitCodes, failure, packageVersion, type Command, type CommandCall } from './command.ts'
-import type { Io } from './io.ts'
+import {
+  exitCodes,
+  failure,
+  packageVersion,
+  usageError,
+  type Command,
+  type CommandCall,
+} from './command.ts'
+import { say, type Io } from './io.ts'
+import { readTools } from './modules.ts'
+import { during } from './progress.ts'
 
 /** `allm mcp serve`: the tools of a module for MCP clients. */
 export const mcpServeCommand: Command = {
@@ -32,11 +39,16 @@ async function run(call: CommandCall): Promise<number> {
   const path = resolve(file)
   const restore = keepStdoutClean()
   try {
-    const tools = await readTools(path, file)
+    const tools = await during(io, `loading ${file}`, () => readTools(file))
     const open = findServer(path, file)
     const info = { name: call.text('name') ?? basename(file), version: packageVersion() }
     const end = ended(io)
     const close = await open(info, tools, io)
+    // A person has to know that it waits for a client.
+    if (io.stdin.isTTY === true) {
+      const names = tools.map(({ name }) => name).join(', ')
+      say(io.stderr, `serving ${names} to the MCP client on stdin, until Ctrl-D\n`)
+    }
     await end
     await close()
     return exitCodes.ok
@@ -50,34 +62,6 @@ function keepStdoutClean(): () => void {
   const { log, info, debug } = console
   Object.assign(console, { log: console.error, info: console.error, debug: console.error })
   return () => Object.assign(console, { log, info, debug })
-}
-
-/** The tools that a module exports. */
-async function readTools(path: string, file: string): Promise<readonly Tool[]> {
-  let module: Readonly<Record<string, unknown>>
-  try {
-    // A module is an object.
-    module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
-  } catch (error) {
-    throw failure(`${file} cannot be loaded: ${loadProblem(error)}`, error)
-  }
-  const { tools = module['default'] } = module
-  const found: readonly unknown[] = Array.isArray(tools) ? tools : Object.values(module)
-  // What is listed is checked when it is served; of other exports those that are tools count.
-  const chosen = Array.isArray(tools)
-    ? found
-    : found.filter((one) => validateTool(one).length === 0)
-  if (chosen.length > 0) return chosen as readonly Tool[]
-  throw failure(`${file} exports no tools; export them as tools, as a list, or one by one`)
-}
-
-/** Why a module cannot be loaded. */
-export function loadProblem(error: unknown): string {
-  const { code, message } = isObject(error) ? error : {}
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
-    return `Node ${process.versions.node} does not load TypeScript; use Node 22.18 or newer, or compile it to JavaScript`
-  }
-  return String(message).split('\n')[0] ?? ''
 }
 
 type Info = { readonly name: string; readonly version: string }
@@ -145,7 +129,7 @@ function served(server: ConnectedServer, tools: readonly Tool[]): ConnectedServe
     serveMcp(tools, server)
     return server
   } catch (error) {
-    throw isAllmError(error) ? failure(error.message, error) : error
+    throw isAllmError(error) ? usageError(error.message, error) : error
   }
 }
 

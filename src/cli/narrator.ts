@@ -1,9 +1,10 @@
 import { innerEvent, type StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
+import type { Image } from '../types/media.ts'
 import type { Message } from '../types/message.ts'
 import type { Usage } from '../types/response.ts'
 import { describeFailure } from './describe-error.ts'
-import type { Io, Style } from './io.ts'
+import { visible, visibleLine, type Io, type Style } from './io.ts'
 
 /** Shows the events of a run to a person. */
 interface Narrator {
@@ -19,10 +20,18 @@ interface NarratorOptions {
   readonly env: Io['env']
   /** Text before each line of the model. */
   readonly lead?: string
+  /** Keeps an image somewhere, and returns in a few words where. */
+  readonly keepImage?: ((image: Image) => string) | undefined
 }
 
 /** Creates a narrator. Text is written delta by delta; tools, questions and failures get separate lines. */
-export function narrator({ write, style, env, lead = '' }: NarratorOptions): Narrator {
+export function narrator({
+  write,
+  style,
+  env,
+  lead = '',
+  keepImage = imageWords,
+}: NarratorOptions): Narrator {
   let open: 'text' | 'reasoning' | undefined
   const endLine = (): void => {
     if (open !== undefined) write('\n')
@@ -34,7 +43,7 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
       write(kind === 'text' ? lead : style.dim(`${lead}(thinks) `))
       open = kind
     }
-    write(kind === 'text' ? text : style.dim(text))
+    write(kind === 'text' ? visible(text) : style.dim(visible(text)))
   }
   const line = (text: string): void => {
     endLine()
@@ -51,9 +60,9 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
         for (const text of sourceLines(event.message)) line(style.dim(`  ${text}`))
         return undefined
       case 'image_completed':
-        return line(`  ${style.dim('[an image]')}`)
+        return line(`  ${style.dim('[image]')} ${visibleLine(keepImage(event.image))}`)
       case 'tool_execution_started':
-        return line(style.dim(`  · ${event.name} ${json(event.arguments)}`))
+        return line(style.dim(`  · ${visibleLine(event.name)} ${json(event.arguments)}`))
       case 'tool_execution_completed': {
         const text = toolLine(event, style)
         return text === undefined ? undefined : line(text)
@@ -64,13 +73,20 @@ export function narrator({ write, style, env, lead = '' }: NarratorOptions): Nar
         return event.item === undefined
           ? undefined
           : line(style.dim(`  · ${json(event.item['type'] ?? event.item)}`))
+      case 'tool_call_started':
+        // The arguments are not shown before they are complete.
+        return endLine()
+      case 'tool_result_encoded':
+        for (const part of typeof event.content === 'string' ? [] : event.content) {
+          if (part.type !== 'image') continue
+          line(`  ${style.dim('[image of a tool]')} ${visibleLine(keepImage(part.image))}`)
+        }
+        return undefined
       case 'message_started':
       case 'text_completed':
-      case 'tool_call_started':
       case 'tool_call_delta':
       case 'tool_call_completed':
       case 'raw_chunk':
-      case 'tool_result_encoded':
       case 'ask_user_requested':
       case 'approval_requested':
       case 'tool_halt':
@@ -95,9 +111,9 @@ function innerLine(event: StreamEvent): string | undefined {
   if (inner === undefined || event.type !== 'tool_progress') return undefined
   const text =
     inner.type === 'tool_execution_started'
-      ? `${inner.name} ${json(inner.arguments)}`
+      ? `${visibleLine(inner.name)} ${json(inner.arguments)}`
       : innerLine(inner)
-  return text === undefined ? undefined : `${event.name} › ${text}`
+  return text === undefined ? undefined : `${visibleLine(event.name)} › ${text}`
 }
 
 /** The sources that a message cites, one line for each page or document. */
@@ -107,19 +123,26 @@ export function sourceLines({ sources = [] }: Message): readonly string[] {
       [title, url].filter((fact) => fact !== undefined && fact !== '').join(' ') ||
       json(text ?? ''),
   )
-  return Array.from(new Set(named), (name, index) => `[${index + 1}] ${name}`)
+  return Array.from(new Set(named), (name, index) => `[${index + 1}] ${visibleLine(name)}`)
+}
+
+/** Where an image is, if it has an address. */
+export function imageWords(image: Image): string {
+  if (image.type === 'url') return image.url
+  return image.type === 'id' ? `${image.id} at ${image.provider}` : image.mimeType
 }
 
 type ToolCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
 
 /** A tool that asks the user has no line: the question is shown instead. */
 function toolLine(event: ToolCompleted, style: Style): string | undefined {
-  const { name, durationMs, result, outcome } = event
+  const { durationMs, result, outcome } = event
+  const name = visibleLine(event.name)
   if (outcome?.type === 'ask_user') return undefined
   const time = style.dim(`${Math.round(durationMs)} ms`)
   return 'ok' in result
     ? `  ${style.good('✓')} ${name} ${time} ${style.dim(`→ ${json(result.ok)}`)}`
-    : `  ${style.bad('✗')} ${name} ${time} ${result.error.message}`
+    : `  ${style.bad('✗')} ${name} ${time} ${visibleLine(result.error.message)}`
 }
 
 type Failure = Extract<StreamEvent, { type: 'error' }>['error']

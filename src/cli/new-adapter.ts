@@ -1,14 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  exitCodes,
-  failure,
-  packageVersion,
-  usageError,
-  type Command,
-  type CommandCall,
-} from './command.ts'
+import { exitCodes, packageVersion, usageError, type Command, type CommandCall } from './command.ts'
 import { say } from './io.ts'
 
 /** `allm new-adapter`: writes a package with an adapter, its harness and its tests. */
@@ -56,9 +49,9 @@ function checkFolder(folder: string): void {
     files = readdirSync(folder)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
-    throw failure(`${folder} cannot be written to: it is not a folder`, error)
+    throw usageError(`${folder} is not a folder; name a new one with --dir`, error)
   }
-  if (files.length > 0) throw failure(`${folder} is not empty; nothing was written`)
+  if (files.length > 0) throw usageError(`${folder} is not empty; name a new one with --dir`)
 }
 
 /** Copies the template, with the name in place of the invented one. Returns the files. */

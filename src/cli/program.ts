@@ -211,7 +211,7 @@ const helpOption: OptionSpec = { short: 'h', help: 'show this help' }
 function problemOf(command: Command, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const unknown = /^Unknown option '(-{1,2}[^']+)'/.exec(message)?.[1]
-  if (unknown === undefined) return `${command.name}: ${message.split('. ')[0]}`
+  if (unknown === undefined) return `${command.name}: ${message.split(/\.\s/)[0]}`
   const near = nearest(unknown.replace(/^-+/, ''), [...Object.keys(command.options), 'help'])
   const advice = near === undefined ? '' : `; did you mean --${near}?`
   return `${command.name} has no option ${unknown}${advice}`

@@ -7,6 +7,8 @@ import { presetNames, presets, type OpenAiPreset } from '../providers/openai/pre
 import { nearest } from '../schema/checks.ts'
 import { fake } from '../testing/fake.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
+import { isObject, parseJson } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { usageError, type CommandCall, type OptionSpecs } from './command.ts'
@@ -44,12 +46,11 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
   const name = chosenName(call)
   const baseUrl = call.text('base-url') ?? filled(io.env['ALLM_BASE_URL'])
   if (name === undefined) {
-    if (call.text('base-url') === undefined) return undefined
-    throw usageError('--base-url needs --provider: openai, anthropic or gemini')
+    refuseForFake(call)
+    return undefined
   }
-  if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
-    throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
-  }
+  if (baseUrl !== undefined) assertUrl(baseUrl)
+  if (baseUrl === undefined) assertKey(name, io)
   const settings = { baseUrl, fetch: io.fetch }
   return {
     name,
@@ -59,6 +60,33 @@ export function chooseProvider(call: CommandCall): ChosenProvider | undefined {
       : openaiChat({ ...settings, preset: name }),
     keys: (provider) => foundKey(provider, io)?.key,
   }
+}
+
+/** The fake has neither a model nor an address: they would be ignored. */
+function refuseForFake(call: CommandCall): void {
+  const given = ['base-url', 'model'].find((option) => call.text(option) !== undefined)
+  if (given === undefined) return
+  if (given === 'model' && call.text('provider') === 'fake') {
+    throw usageError(`--model ${call.text('model')}: the fake has no models; leave out --model`)
+  }
+  const names = providerNames.join(', ')
+  throw usageError(`--${given} needs --provider: ${names}, or a preset such as ollama`)
+}
+
+/** Throws unless a text is the URL of a server. */
+export function assertUrl(text: string): void {
+  if (/^https?:\/\/[^/]/.test(text) && URL.canParse(text)) return
+  throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${text}`)
+}
+
+/** Throws if a provider wants a key at its own address, and the environment has none: the first call would fail. */
+function assertKey(name: ServerName, io: Io): void {
+  const isOwnAddress = baseUrlOf(name, io.env) === baseUrlOf(name)
+  if (!needsKey(name) || !isOwnAddress || foundKey(name, io) !== undefined) return
+  const variables = keyVariables(name).join(' or ')
+  throw usageError(
+    `there is no key for ${name}: set ${variables} in the environment, name a server of your own with --base-url, or use --provider fake`,
+  )
 }
 
 /** A provider's key in the environment, and the name of its variable. */
@@ -122,9 +150,21 @@ export function isServerName(word: string): word is ServerName {
   return serverNames.some((name) => name === word)
 }
 
-/** The URL of a provider or of a preset, with its version path. */
-export function baseUrlOf(name: ServerName): string {
-  return isProviderName(name) ? defaultBaseUrls[name] : presets[name].baseUrl
+/** The URL of a provider or of a preset, with its version path: that of the environment, or its own. */
+export function baseUrlOf(name: ServerName, env: Io['env'] = {}): string {
+  if (!isProviderName(name)) return presets[name].baseUrl
+  const given = filled(env[baseUrlVariables[name]])
+  if (given === undefined) return defaultBaseUrls[name]
+  const isVersioned = name === 'openai' || /\/v\d+[a-z]*\/*$/.test(given)
+  const version = URL.canParse(given) ? new URL(defaultBaseUrls[name]).pathname : ''
+  return isVersioned ? given : given.replace(/\/+$/, '') + version
+}
+
+/** The variables from which the adapters, and the providers' own packages, take an address. */
+const baseUrlVariables: Readonly<Record<ProviderName, string>> = {
+  openai: 'OPENAI_BASE_URL',
+  anthropic: 'ANTHROPIC_BASE_URL',
+  gemini: 'GOOGLE_GEMINI_BASE_URL',
 }
 
 /** Whether a server answers without a key. */
@@ -146,7 +186,7 @@ const defaultModels: Readonly<Record<ProviderName, string>> = {
 }
 
 /** The URL of each provider, with its version path. */
-export const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
+const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
   openai: 'https://api.openai.com/v1',
   anthropic: 'https://api.anthropic.com/v1',
   gemini: 'https://generativelanguage.googleapis.com/v1beta',
@@ -164,7 +204,7 @@ export function demoAdapter(): ChatAdapter {
   }
 }
 
-function scriptFor({ messages }: ModelRequest): Script {
+function scriptFor({ messages, tools }: ModelRequest): Script {
   const last = messages.at(-1)
   const call = `call-${messages.length}`
   const text = last === undefined ? '' : messageText(last).trim()
@@ -172,22 +212,43 @@ function scriptFor({ messages }: ModelRequest): Script {
     return streamedText(`You chose ${text}. Good to know.`)
   }
   if (last?.role === 'tool') return streamedText(`The tools say ${toolWords(messages)}.`)
-  if (/\b(?:dice|die|roll)\b/i.test(text)) {
+  const has = (name: string): boolean => tools.some((tool) => tool.name === name)
+  const [, name = '', json = ''] = /^([\w-]+)(?:\s+(\{.*\}))?$/s.exec(text) ?? []
+  if (has(name)) {
+    const args = parseJson(json)
+    // It is parsed JSON.
+    return [
+      ['tool_call', { id: call, name, arguments: isObject(args) ? (args as JsonObject) : {} }],
+    ]
+  }
+  if (has('roll_dice') && /\b(?:dice|die|roll)\b/i.test(text)) {
     return [
       ['tool_call', { id: `${call}a`, name: 'roll_dice', arguments: { sides: 6 } }],
       ['tool_call', { id: `${call}b`, name: 'roll_dice', arguments: { sides: 6 } }],
     ]
   }
-  if (/\b(?:time|date|clock)\b/i.test(text)) {
+  if (has('now') && /\b(?:time|date|clock)\b/i.test(text)) {
     return [['tool_call', { id: call, name: 'now', arguments: { timeZone: 'UTC' } }]]
   }
-  if (/\b(?:ask|question)\b/i.test(text)) {
+  if (has('ask_person') && /\b(?:ask|question)\b/i.test(text)) {
     const question = { question: 'Tea or coffee?', choices: ['tea', 'coffee'] }
     return [['tool_call', { id: call, name: 'ask_person', arguments: question }]]
   }
   return streamedText(
-    `You said "${text}". I am the Fake, so I only play scripts: say "dice" for two tools at once, "time" for one, "ask" for a question. For a real model, start me with --provider.`,
+    `You said "${text}". I am the Fake, so I only play scripts${demoHint(tools)}. For a real model, start me with --provider.`,
   )
+}
+
+/** What a person can say to see something. */
+function demoHint(tools: ModelRequest['tools']): string {
+  if (tools.some(({ name }) => name === 'roll_dice')) {
+    return ': say "dice" for two tools at once, "time" for one, "ask" for a question'
+  }
+  const [first] = tools
+  const names = tools.map(({ name }) => name).join(', ')
+  return first === undefined
+    ? ''
+    : `, and call the tool that you name: ${names}, with JSON after it`
 }
 
 /** The results of the last tool calls, joined. */

@@ -4,7 +4,6 @@ import {
   createRecordingProxy,
   type RecordingProxy,
   type RecordingProxyOptions,
-  type RequestNote,
 } from '../proxy/recording-proxy.ts'
 import type { Cassette, CassetteCall } from '../testing/cassette.ts'
 import { runChild } from './child.ts'
@@ -18,8 +17,14 @@ import {
 } from './command.ts'
 import { assertFolder, writeTextFile } from './files.ts'
 import { say, type Io } from './io.ts'
-import { defaultBaseUrls, isProviderName, providerNames, type ProviderName } from './provider.ts'
-import { listening, untilStopped } from './serve.ts'
+import {
+  assertUrl,
+  baseUrlOf,
+  isProviderName,
+  providerNames,
+  type ProviderName,
+} from './provider.ts'
+import { count, listening, untilStopped } from './serve.ts'
 
 /** `allm record`: a proxy that writes what passes between a program and its provider. */
 export const recordCommand: Command = {
@@ -67,9 +72,13 @@ async function run(call: CommandCall): Promise<number> {
   const out = call.text('out') ?? 'cassette.json'
   await assertFolder(out)
   const notes = new Map<string, number>()
-  const proxy = await startProxy(call, ({ type, method, path, reason }) => {
-    const line = `${type.replace('_', ' ')}: ${method} ${path}: ${reason}`
-    notes.set(line, (notes.get(line) ?? 0) + 1)
+  let calls = 0
+  const proxy = await startProxy(call, {
+    onCall: () => calls++,
+    onNote: ({ type, method, path, reason }) => {
+      const line = `${type.replace('_', ' ')}: ${method} ${path}: ${reason}`
+      notes.set(line, (notes.get(line) ?? 0) + 1)
+    },
   })
   let code: number = exitCodes.ok
   try {
@@ -77,7 +86,7 @@ async function run(call: CommandCall): Promise<number> {
       code = await runChild(io, program, withoutProxy(io, proxy.environment))
     } else {
       io.stderr.write(greeting(proxy))
-      await untilStopped(io)
+      await untilStopped(io, () => `${count(calls, 'call')} recorded so far`)
     }
   } finally {
     await proxy.close()
@@ -96,12 +105,10 @@ async function run(call: CommandCall): Promise<number> {
   }
   const unreached = cassette.calls.filter(isUnreached).length
   if (unreached > 0) {
-    const calls = unreached === 1 ? '1 call' : `${unreached} calls`
-    say(io.stderr, `allm: ${calls} failed: the provider could not be reached\n`)
+    say(io.stderr, `allm: ${count(unreached, 'call')} failed: the provider could not be reached\n`)
   }
   await writeCassette(out, cassette)
-  const { length } = cassette.calls
-  say(io.stderr, `allm: ${length === 1 ? '1 call' : `${length} calls`} in ${out}\n`)
+  say(io.stderr, `allm: ${count(cassette.calls.length, 'call')} in ${out}\n`)
   return code
 }
 
@@ -112,13 +119,13 @@ function isUnreached({ script }: CassetteCall): boolean {
 
 function startProxy(
   call: CommandCall,
-  onNote: (note: RequestNote) => void,
+  listeners: Pick<RecordingProxyOptions, 'onCall' | 'onNote'>,
 ): Promise<RecordingProxy> {
   const standard = call.positionals.length > 0 ? 0 : 8080
   const port = integerOption(call, 'port', [0, 65_535]) ?? standard
   const names = call.texts('redact').flatMap((list) => list.split(',').map((name) => name.trim()))
   const options: RecordingProxyOptions = {
-    onNote,
+    ...listeners,
     upstream: upstreamOf(call),
     port,
     validateRequests: !call.flag('no-check'),
@@ -147,30 +154,13 @@ function upstreamOf(call: CommandCall): Readonly<Partial<Record<ProviderName, st
     if (baseUrl !== undefined) {
       throw usageError(`--base-url needs --provider: ${providerNames.join(', ')}`)
     }
-    return Object.fromEntries(providerNames.map((name) => [name, addressOf(name, call.io)]))
+    return Object.fromEntries(providerNames.map((name) => [name, baseUrlOf(name, call.io.env)]))
   }
   if (!isProviderName(word)) {
     throw usageError(`--provider must be one of ${providerNames.join(', ')}, not ${word}`)
   }
-  if (baseUrl !== undefined && !/^https?:\/\/[^/]/.test(baseUrl)) {
-    throw usageError(`--base-url must be a URL such as http://127.0.0.1:8080/v1, not ${baseUrl}`)
-  }
-  return { [word]: baseUrl ?? addressOf(word, call.io) }
-}
-
-const variables: Readonly<Record<ProviderName, string>> = {
-  openai: 'OPENAI_BASE_URL',
-  anthropic: 'ANTHROPIC_BASE_URL',
-  gemini: 'GOOGLE_GEMINI_BASE_URL',
-}
-
-/** The address in the environment, as the provider's own package reads it, or that of the provider. */
-function addressOf(name: ProviderName, { env }: Io): string {
-  const given = env[variables[name]]?.trim() ?? ''
-  if (given === '') return defaultBaseUrls[name]
-  const isVersioned = name === 'openai' || /\/v\d+[a-z]*\/*$/.test(given)
-  const version = new URL(defaultBaseUrls[name]).pathname
-  return isVersioned ? given : given.replace(/\/+$/, '') + version
+  if (baseUrl !== undefined) assertUrl(baseUrl)
+  return { [word]: baseUrl ?? baseUrlOf(word, call.io.env) }
 }
 
 /** The variables for a program, which must not look for 127.0.0.1 behind a proxy of the network. */

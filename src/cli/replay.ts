@@ -5,7 +5,7 @@ import { runChild } from './child.ts'
 import { exitCodes, integerOption, type Command, type CommandCall } from './command.ts'
 import { readCassette } from './files.ts'
 import { say } from './io.ts'
-import { listening, untilStopped } from './serve.ts'
+import { count, listening, untilStopped } from './serve.ts'
 
 /** `allm replay`: a server that answers what was recorded. */
 export const replayCommand: Command = {
@@ -43,7 +43,7 @@ async function run(call: CommandCall): Promise<number> {
     if (program.length > 0) code = await runChild(io, program, variablesOf(server))
     else {
       io.stderr.write(greeting(server, cassette.calls.length))
-      await untilStopped(io)
+      await untilStopped(io, () => `${count(server.requests.length, 'request')} so far`)
     }
   } finally {
     await server.close()
@@ -71,6 +71,5 @@ function variablesOf({ url }: ReplayServer): Readonly<Record<string, string>> {
 
 function greeting(server: ReplayServer, calls: number): string {
   const lines = Object.entries(variablesOf(server)).map(([name, value]) => `  ${name}=${value}`)
-  const count = calls === 1 ? '1 call' : `${calls} calls`
-  return `${[`replaying ${count} on ${server.url}, until Ctrl-C; point a program to it:`, ...lines].join('\n')}\n`
+  return `${[`replaying ${count(calls, 'call')} on ${server.url}, until Ctrl-C; point a program to it:`, ...lines].join('\n')}\n`
 }

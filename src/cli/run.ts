@@ -11,8 +11,9 @@ import type { ModelResponse } from '../types/response.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readScriptFile } from './files.ts'
-import { say, visibleJson } from './io.ts'
+import { say, visible, visibleJson, visibleLine } from './io.ts'
 import { eventFacts, json, usageFacts } from './narrator.ts'
+import { progressOn } from './progress.ts'
 
 /** `allm run`: plays a script and prints the result. */
 export const runCommand: Command = {
@@ -38,29 +39,39 @@ async function run(call: CommandCall): Promise<number> {
   const { scripts } = await readScriptFile(path, io)
   const asJson = call.flag('json')
   const asEvents = call.flag('events')
-  const print = (line: string): void => say(io.stdout, `${line}\n`)
+  const progress = progressOn(io)
+  const print = (line: string): void => {
+    progress.hide()
+    say(io.stdout, `${line}\n`)
+  }
   const onEvent = (timed: TimedEvent): void => {
     if (asEvents) print(asJson ? visibleJson(JSON.stringify(timed.event)) : eventLine(timed))
   }
-  for await (const played of playScripts(scripts, call.flag('real-time'), onEvent)) {
-    if (!asEvents)
-      print(asJson ? visibleJson(JSON.stringify(played.response)) : responseLines(played))
-    const { error } = played.response
-    if (error !== undefined) throw failure(`the script failed: ${describeFailure(error, io.env)}`)
+  progress.wait('playing')
+  try {
+    for await (const played of playScripts(scripts, call.flag('real-time'), onEvent)) {
+      if (!asEvents)
+        print(asJson ? visibleJson(JSON.stringify(played.response)) : responseLines(played))
+      const { error } = played.response
+      if (error !== undefined) throw failure(`the script failed: ${describeFailure(error, io.env)}`)
+    }
+  } finally {
+    progress.done()
   }
   return exitCodes.ok
 }
 
 function eventLine({ at, event }: TimedEvent): string {
-  return `${String(at).padStart(6)} ms  ${event.type.padEnd(24)}  ${eventFacts(event)}`.trimEnd()
+  const facts = visibleLine(eventFacts(event))
+  return `${String(at).padStart(6)} ms  ${event.type.padEnd(24)}  ${facts}`.trimEnd()
 }
 
 function responseLines({ response, durationMs }: PlayedCall): string {
   const { outputText, toolCalls, finishReason, usage } = response
   const facts = [finishReason, usageFacts(usage), `${durationMs} ms`].filter((fact) => fact !== '')
   return [
-    ...(outputText === '' ? [] : [outputText]),
-    ...toolCalls.map(({ name, arguments: args }) => `→ ${name} ${json(args)}`),
+    ...(outputText === '' ? [] : [visible(outputText)]),
+    ...toolCalls.map(({ name, arguments: args }) => `→ ${visibleLine(name)} ${json(args)}`),
     `  (${facts.join(' · ')})`,
   ].join('\n')
 }

@@ -1,9 +1,17 @@
 import { isAllmError } from '../errors/errors.ts'
 import { createFakeServer, type FakeServer } from '../server/fake-server.ts'
 import type { FakeServerOptions } from '../server/request-handler.ts'
-import { exitCodes, failure, integerOption, type Command, type CommandCall } from './command.ts'
+import {
+  exitCodes,
+  failure,
+  integerOption,
+  usageError,
+  type Command,
+  type CommandCall,
+} from './command.ts'
 import { readScriptFile } from './files.ts'
 import type { Io } from './io.ts'
+import { progressOn } from './progress.ts'
 
 /** `allm serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {
@@ -37,10 +45,10 @@ async function run(call: CommandCall): Promise<number> {
   }
   const server = await started(options, path)
   io.stdout.write(greeting(server, scripts.length))
-  await untilStopped(io)
+  const requests = (): string => count(server.requests.length, 'request')
+  await untilStopped(io, () => `${requests()} so far`)
   await server.close()
-  const { length } = server.requests
-  io.stdout.write(`\n${length === 1 ? '1 request' : `${length} requests`}\n`)
+  io.stdout.write(`\n${requests()}\n`)
   return exitCodes.ok
 }
 
@@ -58,7 +66,7 @@ export async function listening<T>(
     return await start()
   } catch (error) {
     if (isAllmError(error)) {
-      throw failure(path === undefined ? error.message : `${path}: ${error.message}`, error)
+      throw usageError(path === undefined ? error.message : `${path}: ${error.message}`, error)
     }
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EADDRINUSE') {
@@ -66,7 +74,7 @@ export async function listening<T>(
     }
     if (code === 'EACCES') throw failure(`port ${port} is not allowed; try one above 1023`)
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-      throw failure(`cannot listen on ${host}; pass an address of this machine with --host`)
+      throw usageError(`cannot listen on ${host}; pass an address of this machine with --host`)
     }
     throw error
   }
@@ -78,20 +86,29 @@ function portOf({ port }: Readonly<Record<string, unknown>>): number | undefined
 
 function greeting(server: FakeServer, scripts: number): string {
   return `${[
-    `serving ${scripts === 1 ? '1 script' : `${scripts} scripts`} on ${server.url}, until Ctrl-C`,
+    `serving ${count(scripts, 'script')} on ${server.url}, until Ctrl-C`,
     `  OpenAI     ${server.openaiBaseUrl}`,
     `  Anthropic  ${server.anthropicBaseUrl}`,
     `  Gemini     ${server.geminiBaseUrl}`,
   ].join('\n')}\n`
 }
 
-/** Waits for Ctrl-C, or for a signal that asks the program to end. */
-export function untilStopped({ onInterrupt, onSignal }: Io): Promise<void> {
+/** Waits for Ctrl-C, or for a signal that asks the program to end. A progress line says what has happened so far. */
+export function untilStopped(io: Io, soFar?: () => string): Promise<void> {
+  const { onInterrupt, onSignal } = io
+  const progress = progressOn(io)
+  if (soFar !== undefined) progress.wait(soFar)
   return new Promise((resolve) => {
     const stop = (): void => {
       for (const off of offs) off?.()
+      progress.done()
       resolve()
     }
     const offs = [onInterrupt(stop), onSignal?.('SIGTERM', stop), onSignal?.('SIGHUP', stop)]
   })
+}
+
+/** A number of things, in words. */
+export function count(number: number, thing: string): string {
+  return number === 1 ? `1 ${thing}` : `${number} ${thing}s`
 }

@@ -1,10 +1,10 @@
 import { legalOperations } from '../session/changes.ts'
 import { messageText, type Message, type ToolCall } from '../types/message.ts'
 import type { Session } from '../types/session.ts'
-import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readSession } from './files.ts'
-import { say, styleFor, visibleJson, type Io, type Style } from './io.ts'
+import { say, styleFor, visible, visibleJson, visibleLine, type Io, type Style } from './io.ts'
 import { json, sourceLines } from './narrator.ts'
 
 /** The width of the longest role and a space. */
@@ -27,7 +27,8 @@ async function run(call: CommandCall): Promise<number> {
   const { io, positionals } = call
   const [path = ''] = positionals
   const session = await readSession(path)
-  if (session === undefined) throw failure(`cannot read ${path}: file not found`)
+  if (session === undefined)
+    throw usageError(`cannot read ${path}: file not found; name the file of a session`)
   const text = call.flag('json')
     ? visibleJson(JSON.stringify(session, null, 2))
     : transcript(session, io)
@@ -41,7 +42,7 @@ function transcript(session: Session, io: Io): string {
   const { id, status, thread, run: progress } = session
   const count = thread.messages.length
   return [
-    `session ${id} · ${style.bold(status)} · ${count === 1 ? '1 message' : `${count} messages`}`,
+    `session ${visibleLine(id)} · ${style.bold(status)} · ${count === 1 ? '1 message' : `${count} messages`}`,
     '',
     ...thread.messages.flatMap((message) => messageLines(message, style)),
     '',
@@ -55,12 +56,12 @@ function transcript(session: Session, io: Io): string {
 
 function messageLines(message: Message, style: Style): readonly string[] {
   const { role, toolCalls = [], toolCallId } = message
-  const text = messageText(message) + mediaNote(message)
+  const text = visible(messageText(message)) + mediaNote(message)
   const lead = role.padEnd(leadWidth)
   const marks = marksOf(message)
   const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
-  const body = toolCallId === undefined ? text : `${toolCallId} → ${text}`
-  const calls = toolCalls.map(({ id, name, arguments: args }) => `${name} ${json(args)} (${id})`)
+  const body = toolCallId === undefined ? text : `${visibleLine(toolCallId)} → ${text}`
+  const calls = toolCalls.map(callLine)
   const lines = body === '' ? [] : indent(lead, body + mark)
   return [
     ...lines,
@@ -104,14 +105,16 @@ function marksOf({ metadata = {} }: Message): string {
 function waitingLines(session: Session, io: Io): readonly string[] {
   const { pendingQuestion, pendingApprovals, pendingToolCalls, haltedReason, error } = session
   return [
-    ...(pendingQuestion === undefined ? [] : [`waits     for the user: ${pendingQuestion}`]),
+    ...(pendingQuestion === undefined
+      ? []
+      : [`waits     for the user: ${visible(pendingQuestion)}`]),
     ...pendingApprovals.map((call) => `waits     for approval of ${callLine(call)}`),
     ...pendingToolCalls.map((call) => `waits     for the result of ${callLine(call)}`),
-    ...(haltedReason === undefined ? [] : [`stopped   ${haltedReason}`]),
+    ...(haltedReason === undefined ? [] : [`stopped   ${visibleLine(haltedReason)}`]),
     ...(error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]),
   ]
 }
 
 function callLine({ id, name, arguments: args }: ToolCall): string {
-  return `${name} ${json(args)} (${id})`
+  return `${visibleLine(name)} ${json(args)} (${visibleLine(id)})`
 }

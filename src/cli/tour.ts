@@ -17,9 +17,10 @@ import type { StreamEvent } from '../types/events.ts'
 import { askPerson, isResumable, pendingQuestion, questionLine } from './chat.ts'
 import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
-import { readSession, writeSession } from './files.ts'
-import { isInteractive, lineReader, styleFor, type Io, type Output, type Style } from './io.ts'
+import { assertFolder, readSession, writeSession } from './files.ts'
+import { isInteractive, lineReader, say, styleFor, type Io, type Output, type Style } from './io.ts'
 import { narrator } from './narrator.ts'
+import { progressOn, runProgress } from './progress.ts'
 import { chooseProvider, providerOptions, streamedText, type ChosenProvider } from './provider.ts'
 import { timeline, timelineChart, type Timeline } from './run.ts'
 
@@ -84,6 +85,7 @@ export const tourCommand: Command = {
 async function run(call: CommandCall): Promise<number> {
   const tour = createTour(call)
   const kept = call.text('session')
+  if (kept !== undefined) await assertFolder(kept)
   const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'allm-tour-')) : undefined
   const path = kept ?? join(folder ?? '', 'tour.session.json')
   try {
@@ -122,14 +124,25 @@ async function play(
 ): Promise<boolean> {
   const { io, log, style, output } = tour
   const { env } = io
-  const lines = narrator({ write: output.write, style, env, lead: leads.model })
+  const progress = tour.isFake ? undefined : progressOn(io)
+  const write = (text: string): void => {
+    progress?.hide()
+    output.write(text)
+  }
+  const lines = narrator({ write, style, env, lead: leads.model })
+  const waiting = progress && runProgress(progress, tour.partner, env)
   let pieces = 0
   log.begin()
-  for await (const event of events) {
-    log.note(event)
-    if (event.type === 'error') throw failure(describeFailure(event.error, env))
-    lines.show(event)
-    if (event.type === 'text_delta' && ++pieces >= stopAfter) break
+  try {
+    for await (const event of events) {
+      log.note(event)
+      if (event.type === 'error') throw failure(describeFailure(event.error, env))
+      lines.show(event)
+      waiting?.note(event)
+      if (event.type === 'text_delta' && ++pieces >= stopAfter) break
+    }
+  } finally {
+    waiting?.end()
   }
   const isStopped = pieces >= stopAfter
   if (isStopped) output.write('…')
@@ -351,7 +364,7 @@ export function pacer(
   let shown = clock.now()
   return {
     write(text) {
-      if (wait === undefined) output.write(text)
+      if (wait === undefined) say(output, text)
       else held.push({ at: clock.now(), text })
     },
     async flush() {
@@ -360,7 +373,7 @@ export function pacer(
       for (const { at, text } of texts) {
         if (at > shown) await wait?.(at - shown)
         shown = Math.max(shown, at)
-        output.write(text)
+        say(output, text)
       }
     },
   }

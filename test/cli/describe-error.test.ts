@@ -22,6 +22,11 @@ test.each([
 test.each([
   [new AdapterError('rate_limited', 'slow', { provider: 'fake' }), 'fake: rate_limited: slow'],
   [new AdapterError('unknown', 'odd', { provider }), 'anthropic: unknown: odd'],
+  [new AdapterError('unknown', 'Anthropic: odd', { provider }), 'anthropic: unknown: odd'],
+  [
+    new AdapterError('malformed_response', 'anthropic answered 200 with text/html', { provider }),
+    'malformed_response: anthropic answered 200 with text/html',
+  ],
   [new ToolError('timeout', 'too slow', { toolName: 't', toolCallId: 'c' }), 'too slow'],
   [new Error('several\n  lines'), 'several lines'],
   ['a string', 'a string'],

@@ -225,7 +225,7 @@ test('what cannot be read is one line and exit code 2', async () => {
     [['--store', 'redis://somebody:secret@127.0.0.1:1'], 'cannot read sessions from redis://127'],
     [['--prices', odd, odd], 'version must be an object'],
     [['--port', 'x'], '--port must be'],
-    [['--engine', scratch('none.mjs'), odd], 'cannot be loaded (--engine)'],
+    [['--engine', scratch('none.mjs'), odd], 'none.mjs (--engine): file not found'],
   ]
   for (const [args, words] of wrong) {
     const { code, stderr, stdout } = await allm(['inspect', ...args])

@@ -46,7 +46,7 @@ describe('allm test', () => {
     const agent = join(dirname(path), 'agent.ts')
     const args = ['test', path, '-o', out, '--engine', `${agent}#mine`]
     expect(await allm(args)).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: `allm: there is no module ${agent} (--engine)\n`,
     })
     expect(existsSync(out)).toBe(false)
@@ -62,7 +62,7 @@ describe('allm test', () => {
     writeFileSync(out, 'mine')
     const { code, stderr } = await allm(['test', path, '--out', out])
     expect([code, stderr]).toEqual([
-      1,
+      2,
       `allm: ${out} exists; pass --force to replace it, or another name with --out\n`,
     ])
     expect(readFileSync(out, 'utf8')).toBe('mine')
@@ -82,7 +82,7 @@ describe('allm test', () => {
   test('a cassette that cannot be read, or has no calls, is one line', async () => {
     const broken = written({ version: 1, calls: [{ provider: 'x' }] })
     const { code, stderr } = await allm(['test', broken])
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toMatch(/^allm: .*incident\.json: .*calls\[0\].*\n$/)
     expect((await allm(['test', written({ version: 1, calls: [] })])).stderr).toContain(
       'has no calls',

@@ -109,9 +109,9 @@ describe('as a program', () => {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
     if (major > 22 || (major === 22 && minor >= 18)) expect(status).toBe(0)
     else {
-      expect(status).toBe(1)
+      expect(status).toBe(2)
       expect(stderr).toMatch(
-        /^allm: .*tools\.ts cannot be loaded: Node \S+ does not load TypeScript; use Node 22\.18 or newer, or compile it to JavaScript\n$/,
+        /^allm: cannot load .*tools\.ts: Node \S+ does not load TypeScript; use Node 22\.18 or newer, or compile it to JavaScript\n$/,
       )
     }
   })
@@ -120,7 +120,7 @@ describe('as a program', () => {
 describe('what is wrong is said in a line', () => {
   const served = async (path: string) => {
     const { code, stdout, stderr } = await allm(['mcp', 'serve', path], { input: '' })
-    expect([code, stdout]).toEqual([1, ''])
+    expect([code, stdout]).toEqual([2, ''])
     return stderr
   }
 
@@ -131,9 +131,11 @@ describe('what is wrong is said in a line', () => {
   })
 
   test('a file that is not there, or does not run', async () => {
-    expect(await served(scratch('none.mjs'))).toMatch(/none\.mjs cannot be loaded: /)
+    expect(await served(scratch('none.mjs'))).toMatch(
+      /cannot load .*none\.mjs: file not found; name a JavaScript module\n$/,
+    )
     expect(await served(moduleWith(`throw new Error('no database')`))).toMatch(
-      /cannot be loaded: no database\n$/,
+      /cannot load .*tools\.mjs: no database\n$/,
     )
   })
 

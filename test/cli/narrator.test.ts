@@ -51,7 +51,7 @@ const rows: readonly (readonly [StreamEvent, string, string])[] = [
   [
     { type: 'image_completed', image: { type: 'url', url: 'https://example.com/a.png' } },
     'url',
-    '  [an image]\n',
+    '  [image] https://example.com/a.png\n',
   ],
   [{ type: 'raw_chunk', chunk: { a: 1 } }, '{"a":1}', ''],
   [

@@ -75,12 +75,12 @@ describe('allm new-adapter', () => {
     mkdirSync(dir)
     writeFileSync(join(dir, 'mine.txt'), 'mine')
     const { code, stderr } = await allm(['new-adapter', 'my-llm', '--dir', dir])
-    expect(code).toBe(1)
-    expect(stderr).toContain('is not empty; nothing was written')
+    expect(code).toBe(2)
+    expect(stderr).toContain('is not empty; name a new one with --dir')
     expect(readdirSync(dir)).toEqual(['mine.txt'])
     const file = await allm(['new-adapter', 'my-llm', '--dir', join(dir, 'mine.txt')])
-    expect(file).toMatchObject({ code: 1 })
-    expect(file.stderr).toContain('it is not a folder')
+    expect(file).toMatchObject({ code: 2 })
+    expect(file.stderr).toContain('is not a folder; name a new one with --dir')
   })
 
   test.each([

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/program.ts'
+import { Session } from '../../src/index.ts'
 import { root } from '../support/root.ts'
 import { allm, scratch } from './support.ts'
 
@@ -57,7 +58,30 @@ describe('wrong usage', () => {
     [['tour', '--base-url', 'http://127.0.0.1/v1'], '--base-url needs --provider'],
     [['chat', '--provider', 'openai', '--base-url', 'nowhere'], '--base-url must be a URL'],
     [['doctor', '--provider', 'fake'], 'llamacpp, not fake'],
-    [['doctor', '--base-url', 'http://127.0.0.1'], '--base-url needs --provider'],
+    [['doctor', '--base-url', 'nowhere'], '--base-url must be a URL such as http'],
+    [['doctor', '--base-url', 'ftp://127.0.0.1'], '--base-url must be a URL such as http'],
+    [
+      ['record', '--provider', 'openai', '--base-url', 'x'],
+      '--base-url must be a URL such as http',
+    ],
+    [
+      ['record', '--provider', 'nope'],
+      '--provider must be one of openai, anthropic, gemini, not nope',
+    ],
+    [['record', '--redact-pattern', '('], '--redact-pattern must be a regular expression, not ('],
+    [
+      ['record', '--port', '-1'],
+      "record: Option '--port' argument is ambiguous; see allm record --help",
+    ],
+    [['record', '--port=-1'], '--port must be a whole number from 0 to 65535, not -1'],
+    [['inspect', '--port', '70000'], '--port must be a whole number from 0 to 65535, not 70000'],
+    [['inspect', '--store', 'mysql://x'], '--store must be postgres'],
+    [['test', 'x.json', '--runner', 'jest'], '--runner must be node or vitest, not jest'],
+    [['chat', '--tools', 'a.js', '--no-tools'], '--tools and --no-tools contradict'],
+    [['chat', '--provider', 'fake', '--model', 'gpt'], '--model gpt: the fake has no models'],
+    [['chat', '--model', 'gpt'], '--model needs --provider: openai, anthropic, gemini'],
+    [['chat', 'hello'], 'chat has no argument hello; see allm chat --help'],
+    [['new-adapter', 'openai'], 'openai is an adapter of allm-ts; choose another name'],
   ])('%j is refused in one line that says what to do', async (argv, message) => {
     const { code, stdout, stderr } = await allm(argv)
     expect([code, stdout]).toEqual([2, ''])
@@ -66,20 +90,108 @@ describe('wrong usage', () => {
   })
 })
 
+describe('wrong input', () => {
+  /** A file of each kind, and some that are none. */
+  const files = {
+    'script.json': '[["text", "hi"]]',
+    'session.json': Session.stringify(Session.create({ messages: 'hi' })),
+    'cassette.json': '{"version": 1, "calls": []}',
+    'text.json': 'not JSON',
+    'object.json': '{"a": 1}',
+    'none.mjs': 'export const x = 1',
+    'broken.mjs': 'export cons',
+    folder: undefined,
+  }
+
+  function inFolder(name: string): string {
+    const path = scratch(name)
+    const text = files[name as keyof typeof files]
+    if (name === 'folder') mkdirSync(path)
+    else if (text !== undefined) writeFileSync(path, text)
+    return path
+  }
+
+  test.each([
+    ['run', 'missing.json', 'cannot read FILE: file not found; name the file of a script'],
+    ['run', 'folder', 'cannot read FILE: it is a folder; name the file of a script'],
+    ['run', 'text.json', 'FILE is not a script: it is not JSON'],
+    ['run', 'object.json', 'FILE has neither script nor scripts; see allm run --help'],
+    ['run', 'session.json', 'FILE is a session, not a script; allm chat --session continues it'],
+    ['run', 'cassette.json', 'FILE is a cassette, not a script; allm replay serves it'],
+    ['serve', 'missing.json', 'cannot read FILE: file not found'],
+    ['serve', 'text.json', 'FILE is not a script: it is not JSON'],
+    ['replay', 'missing.json', 'cannot read FILE: file not found; name the file of a cassette'],
+    ['replay', 'script.json', 'FILE is a script, not a cassette; allm run plays it'],
+    ['replay', 'object.json', 'FILE: invalid script: the cassette unknown key a'],
+    ['test', 'session.json', 'FILE is a session, not a cassette'],
+    ['test', 'cassette.json', 'FILE has no calls, so there is nothing to test'],
+    [
+      'session show',
+      'missing.json',
+      'cannot read FILE: file not found; name the file of a session',
+    ],
+    ['session show', 'cassette.json', 'FILE is a cassette, not a session; allm replay serves it'],
+    ['session show', 'text.json', 'FILE: the session cannot be read: it is not JSON'],
+    ['session show', 'folder', 'cannot read FILE: it is a folder'],
+    ['chat --session', 'script.json', 'FILE is a script, not a session; allm run plays it'],
+    ['chat --session', 'object.json', 'FILE: the session cannot be read: its version is undefined'],
+    [
+      'chat --session',
+      'missing/x.json',
+      'cannot write FILE: there is no such folder; make it first',
+    ],
+    [
+      'tour --session',
+      'missing/x.json',
+      'cannot write FILE: there is no such folder; make it first',
+    ],
+    ['chat --tools', 'missing.mjs', 'cannot load FILE (--tools): file not found'],
+    ['chat --tools', 'folder', 'cannot load FILE (--tools): it is not a file'],
+    ['chat --tools', 'none.mjs', 'FILE exports no tools (--tools); export them as tools'],
+    ['chat --tools', 'broken.mjs', 'cannot load FILE (--tools): '],
+    ['mcp serve', 'missing.mjs', 'cannot load FILE: file not found; name a JavaScript module'],
+    ['mcp serve', 'broken.mjs', 'cannot load FILE: '],
+    ['inspect', 'missing', 'there is no FILE: name a directory of sessions'],
+    ['inspect', 'text.json', 'FILE is not a session or a cassette: it is not JSON'],
+    ['inspect --engine', 'missing.mjs', 'cannot load FILE (--engine): file not found'],
+    ['inspect --engine', 'none.mjs', 'FILE exports no engine made by createEngine (--engine)'],
+    ['inspect --prices', 'text.json', 'FILE is not a price table: it is not JSON'],
+    ['record --out', 'missing/x.json', 'cannot write FILE: there is no such folder'],
+    ['new-adapter x --dir', 'object.json', 'FILE is not a folder; name a new one with --dir'],
+  ])('%s %s is refused in one line, with exit code 2', async (command, name, message) => {
+    const path = inFolder(name)
+    const { code, stdout, stderr } = await allm([...command.split(' '), path])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/^allm: [^\n]+\n$/)
+    expect(stderr).toContain(message.replace('FILE', path))
+  })
+
+  test.each([
+    [['chat', '--provider', 'openai'], 'OPENAI_API_KEY'],
+    [['chat', '--provider', 'gemini'], 'GEMINI_API_KEY or GOOGLE_API_KEY'],
+    [['chat', '--provider', 'groq', '--model', 'm'], 'GROQ_API_KEY'],
+    [['tour', '--provider', 'anthropic'], 'ANTHROPIC_API_KEY'],
+  ])('%j without a key says so before anything else', async (argv, variable) => {
+    const provider = argv[2]
+    expect(await allm(argv, { input: 'hi\n' })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `allm: there is no key for ${provider}: set ${variable} in the environment, name a server of your own with --base-url, or use --provider fake\n`,
+    })
+  })
+
+  test('a server of your own, by an option or by the environment, needs no key', async () => {
+    const argv = ['chat', '--provider', 'openai']
+    const url = 'http://127.0.0.1:9/v1'
+    for (const env of [{ OPENAI_BASE_URL: url }, { ALLM_BASE_URL: url }]) {
+      expect((await allm(argv, { env })).stdout).toContain('allm chat with openai gpt-5-mini')
+    }
+    expect((await allm([...argv, '--base-url', url])).code).toBe(0)
+    expect((await allm(['chat', '--provider', 'ollama', '--model', 'm'])).code).toBe(0)
+  })
+})
+
 describe('failures', () => {
-  test('a file that is not there is one line and exit code 1', async () => {
-    const path = scratch('missing.json')
-    const { code, stderr } = await allm(['run', path])
-    expect([code, stderr]).toEqual([1, `allm: cannot read ${path}: file not found\n`])
-  })
-
-  test('a missing key says which variable to set', async () => {
-    const { code, stderr } = await allm(['tour', '--provider', 'anthropic'])
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^allm: no API key for anthropic[^\n]*set ANTHROPIC_API_KEY[^\n]*\n$/)
-    expect(stderr).not.toContain('redacted')
-  })
-
   test('a key never reaches the terminal, even when the network throws it back', async () => {
     const key = 'unusual+key/without=a-known-shape'
     const { code, stdout, stderr } = await allm(['tour', '--provider', 'openai'], {

@@ -137,9 +137,9 @@ describe('with a program', () => {
     const { out, server, run } = await recorder()
     const nowhere = join(dirname(out), 'nodir', 'y.json')
     expect(await run({}, ['-o', nowhere])).toEqual({
-      code: 1,
+      code: 2,
       stdout: '',
-      stderr: `allm: cannot write ${nowhere}: there is no such folder\n`,
+      stderr: `allm: cannot write ${nowhere}: there is no such folder; make it first\n`,
     })
     expect(server.requests).toHaveLength(0)
   })
@@ -154,8 +154,8 @@ describe('with a program', () => {
   test('a program that does not exist is one line', async () => {
     const { code, stderr } = await allm(['record', '--', 'no-such-program-anywhere'])
     expect([code, stderr]).toEqual([
-      1,
-      'allm: cannot run no-such-program-anywhere: there is no such program\n',
+      2,
+      'allm: cannot run no-such-program-anywhere: there is no such program; name one that is installed\n',
     ])
   })
 

@@ -106,11 +106,12 @@ describe('allm run', () => {
   test.each([
     ['[["txt", "x"]]', 'script[0] has the unknown tag "txt"'],
     ['{}', 'stdin has neither script nor scripts'],
-    ['{', 'stdin is not JSON'],
+    ['{', 'stdin is not a script: it is not JSON'],
+    ['', 'stdin is not a script: it is empty'],
     ['"x"', 'must be a list of lists, not "x"'],
   ])('%s is refused in one line', async (input, message) => {
     const { code, stderr } = await allm(['run', '-'], { input })
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toMatch(/^allm: [^\n]+\n$/)
     expect(stderr).toContain(message)
   })

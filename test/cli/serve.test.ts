@@ -62,7 +62,7 @@ test('a port that is taken is one line that says what to do', async () => {
 
 test.each([
   [['--port', 'high'], 2, '--port must be a whole number from 0 to 65535, not high'],
-  [['--port', '0', '--host', '203.0.113.9'], 1, 'cannot listen on 203.0.113.9'],
+  [['--port', '0', '--host', '203.0.113.9'], 2, 'cannot listen on 203.0.113.9'],
 ])('%j is refused', async (options, expected, message) => {
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify(script))
@@ -75,6 +75,6 @@ test('an option that the server does not know is refused by name', async () => {
   const path = scratch('script.json')
   writeFileSync(path, JSON.stringify({ script, repaet: true }))
   const { code, stderr } = await allm(['serve', path, '--port', '0'])
-  expect(code).toBe(1)
+  expect(code).toBe(2)
   expect(stderr).toMatch(/^allm: [^\n]*unknown key repaet; did you mean repeat\?\n$/)
 })

@@ -114,5 +114,8 @@ test('the folder of a session in a fileStore is read, and a file of version 0.1.
 test('a file that is not there is one line', async () => {
   const path = scratch('none.json')
   const { code, stderr } = await allm(['session', 'show', path])
-  expect([code, stderr]).toEqual([1, `allm: cannot read ${path}: file not found\n`])
+  expect([code, stderr]).toEqual([
+    2,
+    `allm: cannot read ${path}: file not found; name the file of a session\n`,
+  ])
 })

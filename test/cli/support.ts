@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { onTestFinished } from 'vitest'
-import type { Io } from '../../src/cli/io.ts'
+import type { Io, Output } from '../../src/cli/io.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import type { Clock } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing.ts'
@@ -81,6 +82,40 @@ export function scratch(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'allm-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, name)
+}
+
+/** The seconds of progress lines, by hand. */
+export function ticker(): {
+  readonly every: NonNullable<Io['everySecond']>
+  readonly tick: (times?: number) => void
+  readonly listens: () => boolean
+} {
+  const listeners = new Set<() => void>()
+  return {
+    every: (onSecond) => {
+      listeners.add(onSecond)
+      return () => listeners.delete(onSecond)
+    },
+    tick: (times = 1) => {
+      for (let count = 0; count < times; count++) listeners.forEach((listener) => listener())
+    },
+    listens: () => listeners.size > 0,
+  }
+}
+
+/** An output that is a terminal: all that was written to it, and what can be seen on its last line. */
+export function terminal(): {
+  readonly stream: Output
+  readonly text: () => string
+  readonly shown: () => string
+} {
+  const { stream, text } = sink()
+  const last = (): string => text().split('\n').at(-1)?.split('\r\u001B[K').at(-1) ?? ''
+  return {
+    stream: Object.assign(stream, { isTTY: true, columns: 80 }),
+    text,
+    shown: () => stripVTControlCharacters(last()),
+  }
 }
 
 function sink(): { readonly stream: Writable; readonly text: () => string } {

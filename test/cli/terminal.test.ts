@@ -1,4 +1,6 @@
-import { copyFileSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -6,8 +8,8 @@ import { Session } from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
 import { root } from '../support/root.ts'
-import { scratch } from './support.ts'
-import { openTerminal, type Terminal } from './terminal.ts'
+import { allm, hastyClock, scratch } from './support.ts'
+import { hasScreen, openTerminal, type Terminal } from './terminal.ts'
 
 /** The program as one file, at its place below a package.json, so that no build of the package is needed. */
 async function bundled(): Promise<string> {
@@ -112,6 +114,58 @@ describe.skipIf(openTerminal === undefined)(
       await see(terminal, 'echoed by the terminal itself')
     })
 
+    test('a pasted message of several lines is one, and comes back with the arrow up after a restart', async () => {
+      const path = scratch('chat.json')
+      const argv = ['chat', '--provider', 'fake', '--session', path]
+      const first = await openAllm(...argv)
+      await see(first, /^> ?$/m)
+      first.press('\x1b[200~one\rtwo\x1b[201~')
+      await see(first, /> one⏎two\s*$/)
+      first.press('\r')
+      await see(first, /You said "one\n *two"/)
+      await see(first, /--provider\.\s+> *\s*$/)
+      first.press('three\\\rfour\r')
+      await see(first, /… four/)
+      await see(first, /You said "three\n *four"/)
+      await see(first, /--provider\.\s+> *\s*$/)
+      first.press('\x04')
+      await see(first, 'left with 0')
+      const second = await openAllm(...argv)
+      await see(second, '4 messages, completed')
+      await see(second, /^> ?$/m)
+      second.press('\x1b[A')
+      await see(second, /> three⏎four\s*$/)
+      second.press('\x1b[A')
+      await see(second, /> one⏎two\s*$/)
+    })
+
+    test('a call that needs approval is asked about, and the progress line goes when the tool is done', async () => {
+      const tools = scratch('tools.mjs')
+      const go = scratch('go')
+      writeFileSync(
+        tools,
+        `import { existsSync } from 'node:fs'
+        export const tools = [{
+          name: 'pay', description: 'Pays.', schema: { type: 'object' }, manual: false, compact: false, idempotent: false, needsApproval: true, timeoutMs: 300_000,
+          handler: async () => {
+            while (!existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20))
+            return 'paid'
+          },
+        }]`,
+      )
+      const terminal = await openAllm('chat', '--provider', 'fake', '--tools', tools)
+      await see(terminal, /^> ?$/m)
+      terminal.press('pay {"amount":5}\r')
+      await see(terminal, /\? pay needs your approval\s+\{"amount":5\}\s+run it\? \(y\/n\)/)
+      terminal.press('y\r')
+      await see(terminal, /… pay at work \(\d+ s\)/)
+      writeFileSync(go, '')
+      await see(terminal, /The tools say paid\.\s+>\s*$/)
+      if (hasScreen) expect(terminal.screen()).not.toContain('at work')
+      terminal.press('\x04')
+      await see(terminal, 'left with 0')
+    })
+
     test('the tour asks the person at the terminal, and uses the answer', async () => {
       const terminal = await openAllm('tour', '--provider', 'fake', '--fast')
       await see(terminal, 'When shall it start? (12:00 or 13:00)')
@@ -120,5 +174,35 @@ describe.skipIf(openTerminal === undefined)(
       await see(terminal, 'says 12:00')
       await see(terminal, 'left with 0')
     })
+  },
+)
+
+test(
+  'a chat that was killed in the middle of an answer goes on',
+  { timeout: 300_000 },
+  async () => {
+    const path = scratch('chat.json')
+    await using server = await createFakeServer({ scripts: scripts.slice(0, 2) })
+    const argv = ['chat', '--provider', 'openai', '--model', 'm', '--session', path]
+    const args = [...argv, '--base-url', server.openaiBaseUrl]
+    const env = { OPENAI_API_KEY: 'any' }
+    const child = spawn(process.execPath, [await bundled(), ...args], {
+      env,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let text = ''
+    child.stdout.on('data', (chunk) => (text += String(chunk)))
+    child.stdin.write('tell me a story\n')
+    await vi.waitUntil(() => text.includes('Once upon a time'), patience)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    await server.idle()
+    const { code, stdout } = await allm(args, { env, input: '\n', clock: hastyClock })
+    expect(code).toBe(0)
+    expect(stdout).toContain('the last turn was cut off: press Enter to finish it')
+    expect(stdout).toContain('Once upon a time there was an end.')
+    expect(statusOf(path)).toBe('completed')
+    server.assertDone()
   },
 )

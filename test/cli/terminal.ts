@@ -11,11 +11,11 @@ export interface Terminal {
   readonly close: () => void
 }
 
+/** Whether a terminal shows what is on its screen, and not everything that was ever written. */
+export const hasScreen: boolean = has('tmux', '-V')
+
 /** How to open a terminal on this machine; `undefined` when there is no way. */
-export const openTerminal: ((command: readonly string[]) => Terminal) | undefined = has(
-  'tmux',
-  '-V',
-)
+export const openTerminal: ((command: readonly string[]) => Terminal) | undefined = hasScreen
   ? openTmux
   : has('python3', '--version')
     ? openPty
@@ -49,7 +49,8 @@ function openTmux(command: readonly string[]): Terminal {
 
 /** A pseudo-terminal without a screen: everything that was ever written. */
 function openPty(command: readonly string[]): Terminal {
-  const shell = `${command.map(quoted).join(' ')}; echo "left with $?"; cat`
+  // Ctrl-C reaches the shell, too. Some shells would end with it.
+  const shell = `trap : INT; ${command.map(quoted).join(' ')}; echo "left with $?"; cat`
   const code = 'import pty, sys; pty.spawn(["sh", "-c", sys.argv[1]])'
   const child: ChildProcess = spawn('python3', ['-c', code, shell], {
     stdio: ['pipe', 'pipe', 'ignore'],
