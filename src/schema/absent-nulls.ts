@@ -107,9 +107,7 @@ export function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): b
     if (isList(choices) && !choices.some((choice) => fit(choice, value))) return false
   }
   const values = constant === undefined ? list : [constant]
-  const text = JSON.stringify(value)
-  const isListed = !isList(values) || values.some((one) => JSON.stringify(one) === text)
-  if (!isListed || !hasType(value, typesOf(type))) return false
+  if (!hasType(value, typesOf(type)) || (isList(values) && !isListed(values, value))) return false
   if (isList(value)) return value.every((item, index) => fit(itemOf(schema, index), item))
   if (!isObject(value)) return true
   return (
@@ -120,6 +118,11 @@ export function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): b
         fit(memberOf(schema, name, way), member),
     )
   )
+}
+
+function isListed(values: readonly JsonValue[], value: JsonValue): boolean {
+  const text = JSON.stringify(value)
+  return values.some((one) => JSON.stringify(one) === text)
 }
 
 /** A schema without references and `allOf`. */

@@ -72,10 +72,11 @@ export function flatten<At extends SchemaPosition>(
 ): FlatSchema<At> {
   if (node === true) return { schema: {}, at }
   if (!isObject(node)) throw unsupported(at, 'allows no value')
+  // Most schemas: they are not copied.
+  if (!('$ref' in node || 'allOf' in node)) return { schema: node, at }
   const { $ref, allOf, ...own } = node
   const parts = listOf(allOf)
   const bases = $ref === undefined ? parts : [undefined, ...parts]
-  if (bases.length === 0) return { schema: own, at }
   const isAlone = bases.length === 1 && Object.keys(constraintsOf(own)).length === 0
   let flat: JsonObject = {}
   let { refs } = at
