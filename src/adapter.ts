@@ -42,14 +42,13 @@ export {
   type StartFacts,
 } from './make/message-builder.ts'
 export {
-  asEntries,
-  asMembers,
   lowerSchema,
   type LoweredSchema,
   type OtherForm,
   type SchemaDialect,
   type SchemaPlace,
 } from './schema/lower-schema.ts'
+export { asEntries, asMembers } from './schema/other-forms.ts'
 export {
   modelCaller,
   responseFields,

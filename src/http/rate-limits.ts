@@ -46,11 +46,14 @@ const units: Readonly<Record<string, number>> = {
 function resetMs(value: string | null, now: number): number | undefined {
   if (value === null) return undefined
   const text = /^\d+(?:\.\d+)?$/.test(value) ? `${value}s` : value
-  if (/^(?:\d{1,9}(?:\.\d+)?(?:ms|[dhms]))+$/.test(text)) {
-    const pieces = text.matchAll(/([\d.]+)([a-z]+)/g)
-    const ms = Array.from(pieces, ([, count, unit = '']) => Number(count) * (units[unit] ?? 0))
-    return ms.reduce((sum, piece) => sum + piece, 0)
-  }
   const date = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return Number.isNaN(date) ? durationMs(text) : Math.max(0, date - now)
+}
+
+/** The milliseconds of a duration such as `6m0s` or `1.5s`; `undefined` for any other text. */
+export function durationMs(text: string): number | undefined {
+  if (!/^(?:\d{1,9}(?:\.\d+)?(?:ms|[dhms]))+$/.test(text)) return undefined
+  const pieces = text.matchAll(/([\d.]+)([a-z]+)/g)
+  const ms = Array.from(pieces, ([, count, unit = '']) => Number(count) * (units[unit] ?? 0))
+  return ms.reduce((sum, piece) => sum + piece, 0)
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import { flatten, hasType, isList, listOf, typesOf } from './flatten-schema.ts'
+import { flatten, hasType, isList, itemsOf, listOf, typesOf } from './flatten-schema.ts'
 
 /**
  * Makes the function that takes a model's `null` for a property that is left out: such a `null` is dropped where the schema
@@ -36,6 +36,7 @@ function namesOf({ properties, propertyNames }: JsonObject): readonly JsonValue[
   return isObject(properties) ? [...Object.keys(properties), ...listed] : listed
 }
 
+/** What is known of a schema, and how often a part of it was looked at. */
 interface Walk {
   readonly root: JsonObject
   steps: number
@@ -50,6 +51,8 @@ interface Way {
   readonly nulls: boolean
   /** There may be properties that the schema is silent about. */
   readonly others: boolean
+  /** There may be properties of any other name, whatever the schema says about them. */
+  readonly open?: boolean
 }
 
 /** The ways in which the choice that a value was meant for is found, the strictest first. */
@@ -80,7 +83,7 @@ function dropped(node: JsonValue, value: JsonValue, walk: Walk): JsonValue {
     Object.entries(result).flatMap(([name, member]) =>
       isAbsent(schema, name, member, walk)
         ? []
-        : [[name, dropped(memberOf(schema, name, true), member, walk)]],
+        : [[name, dropped(memberOf(schema, name, withoutNulls), member, walk)]],
     ),
   )
 }
@@ -90,12 +93,12 @@ function isAbsent(schema: JsonObject, name: string, member: JsonValue, walk: Wal
     member === null &&
     namesOf(schema).includes(name) &&
     !listOf(schema['required']).includes(name) &&
-    !fits(memberOf(schema, name, true), null, walk, withoutNulls)
+    !fits(memberOf(schema, name, withoutNulls), null, walk, withoutNulls)
   )
 }
 
 /** Whether a value has the form of a schema. What only narrows a value is not looked at. */
-function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): boolean {
+export function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): boolean {
   if (node === false) return false
   const schema = readable(node, walk)
   const { anyOf, oneOf, type, required, enum: list, const: constant } = schema
@@ -104,9 +107,7 @@ function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): boolean 
     if (isList(choices) && !choices.some((choice) => fit(choice, value))) return false
   }
   const values = constant === undefined ? list : [constant]
-  const text = JSON.stringify(value)
-  const isListed = !isList(values) || values.some((one) => JSON.stringify(one) === text)
-  if (!isListed || !hasType(value, typesOf(type))) return false
+  if (!hasType(value, typesOf(type)) || (isList(values) && !isListed(values, value))) return false
   if (isList(value)) return value.every((item, index) => fit(itemOf(schema, index), item))
   if (!isObject(value)) return true
   return (
@@ -114,9 +115,14 @@ function fits(node: JsonValue, value: JsonValue, walk: Walk, way: Way): boolean 
     Object.entries(value).every(
       ([name, member]) =>
         (way.nulls && isAbsent(schema, name, member, walk)) ||
-        fit(memberOf(schema, name, way.others), member),
+        fit(memberOf(schema, name, way), member),
     )
   )
+}
+
+function isListed(values: readonly JsonValue[], value: JsonValue): boolean {
+  const text = JSON.stringify(value)
+  return values.some((one) => JSON.stringify(one) === text)
 }
 
 /** A schema without references and `allOf`. */
@@ -130,15 +136,15 @@ function readable(node: JsonValue, walk: Walk): JsonObject {
   }
 }
 
-function itemOf({ items, prefixItems }: JsonObject, index: number): JsonValue {
-  const positions = isList(prefixItems) ? prefixItems : listOf(items)
-  return positions[index] ?? (isList(items) ? true : (items ?? true))
+function itemOf(schema: JsonObject, index: number): JsonValue {
+  const { positions = [], rest = true } = itemsOf(schema)
+  return positions[index] ?? rest
 }
 
-/** The schema of a member. `others`: what it is for a name that the schema is silent about. */
-function memberOf(schema: JsonObject, name: string, others: boolean): JsonValue {
+/** The schema of a member. */
+function memberOf(schema: JsonObject, name: string, { others, open }: Way): JsonValue {
   const { properties, patternProperties, additionalProperties } = schema
   if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name] ?? true
-  if (patternProperties !== undefined) return true
+  if (open || patternProperties !== undefined) return true
   return additionalProperties ?? (others || properties === undefined)
 }

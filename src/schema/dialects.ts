@@ -1,7 +1,8 @@
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import { isList, listOf } from './flatten-schema.ts'
-import { asEntries, asMembers, type SchemaDialect } from './lower-schema.ts'
+import type { SchemaDialect } from './lower-schema.ts'
+import { asEntries, asMembers } from './other-forms.ts'
 
 export type { SchemaDialect } from './lower-schema.ts'
 

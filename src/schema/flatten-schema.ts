@@ -56,6 +56,11 @@ export function constraintsOf(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.has(key)))
 }
 
+interface FlatSchema<At> {
+  readonly schema: JsonObject
+  readonly at: At
+}
+
 /**
  * A schema without `allOf` and without references: they are merged into it.
  *
@@ -64,44 +69,45 @@ export function constraintsOf(schema: JsonObject): JsonObject {
 export function flatten<At extends SchemaPosition>(
   node: JsonValue | undefined,
   at: At,
-): { readonly schema: JsonObject; readonly at: At } {
+): FlatSchema<At> {
   if (node === true) return { schema: {}, at }
   if (!isObject(node)) throw unsupported(at, 'allows no value')
+  // Most schemas: they are not copied.
+  if (!('$ref' in node || 'allOf' in node)) return { schema: node, at }
   const { $ref, allOf, ...own } = node
-  if ($ref === undefined && allOf === undefined) return { schema: own, at }
   const parts = listOf(allOf)
-  const isAlone = Object.keys(constraintsOf(own)).length === 0
-  if ($ref === undefined && isAlone && parts.length === 1) {
-    const { schema, ...rest } = flatten(parts[0], at)
-    return '$ref' in schema ? { schema, ...rest } : { schema: merge(schema, own, at), ...rest }
-  }
+  const bases = $ref === undefined ? parts : [undefined, ...parts]
+  const isAlone = bases.length === 1 && Object.keys(constraintsOf(own)).length === 0
   let flat: JsonObject = {}
   let { refs } = at
-  if ($ref !== undefined) {
-    const { pointer, target } = resolve($ref, at)
-    const open = refs.find((ref) => ref.pointer === pointer)
-    if (open !== undefined) {
-      if (isAlone && parts.length === 0 && open.passed !== 'nothing') {
-        return { schema: { $ref: pointer }, at }
-      }
-      throw unsupported(at, `is recursive: ${JSON.stringify($ref)} contains itself`)
-    }
-    const base = flatten(target, { ...at, refs: [...refs, { pointer, passed: 'nothing' }] })
+  for (const part of bases) {
+    const isRef = part === undefined
+    const inner = { ...at, refs }
+    const base = isRef ? referred($ref ?? '', inner) : flatten(part, inner)
     if ('$ref' in base.schema) {
-      if (isAlone && parts.length === 0) return base
-      throw unsupported(at, `is recursive: ${JSON.stringify($ref)} contains itself`)
+      if (isAlone) return base
+      throw recursive(at, isRef ? $ref : undefined)
     }
-    refs = base.at.refs
-    flat = base.schema
-  }
-  for (const part of parts) {
-    const base = flatten(part, { ...at, refs })
-    if ('$ref' in base.schema) throw unsupported(at, 'is recursive: it contains itself in allOf')
     refs = base.at.refs
     flat = merge(flat, base.schema, at)
   }
   // Keywords beside a reference come last, so their annotations hold.
   return { schema: merge(flat, own, at), at: { ...at, refs } }
+}
+
+/** The schema that a reference names. */
+function referred<At extends SchemaPosition>(ref: JsonValue, at: At): FlatSchema<At> {
+  const { pointer, target } = resolve(ref, at)
+  const open = at.refs.find((known) => known.pointer === pointer)
+  if (open?.passed === 'nothing') throw recursive(at, ref)
+  if (open !== undefined) return { schema: { $ref: pointer }, at }
+  return flatten(target, { ...at, refs: [...at.refs, { pointer, passed: 'nothing' }] })
+}
+
+function recursive(at: SchemaPosition, ref: JsonValue | undefined): AdapterError {
+  const what =
+    ref === undefined ? 'it contains itself in allOf' : `${JSON.stringify(ref)} contains itself`
+  return unsupported(at, `is recursive: ${what}`)
 }
 
 /** Whether all values of a schema are objects. One that names no type is taken for an object's. */
@@ -175,7 +181,7 @@ function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue
   if (annotations.has(key) || JSON.stringify(left) === JSON.stringify(right)) return right
   switch (key) {
     case 'properties':
-      return isObject(left) && isObject(right) ? mergeProperties(left, right) : undefined
+      return isObject(left) && isObject(right) ? { ...left, ...bothOf(left, right) } : undefined
     case 'required':
       return [...new Set([...listOf(left), ...listOf(right)])]
     case 'items':
@@ -199,19 +205,36 @@ function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue
   }
 }
 
-function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...left }
-  for (const [name, schema] of Object.entries(right)) {
+/** The properties of the second schema, as both want them. */
+function bothOf(left: JsonObject, right: JsonObject): JsonObject {
+  return mapMembers(right, (schema, name) => {
     const known = Object.hasOwn(left, name) ? left[name] : undefined
-    result[name] = known === undefined ? schema : { allOf: [known, schema] }
-  }
-  return result
+    return known === undefined ? schema : { allOf: [known, schema] }
+  })
 }
 
 function common(one: string, two: string): readonly string[] {
   if (one === two) return [one]
-  const numbers = new Set(['number', 'integer'])
-  return numbers.has(one) && numbers.has(two) ? ['integer'] : []
+  return /^(?:number|integer){2}$/.test(one + two) ? ['integer'] : []
+}
+
+/** A copy of an object with other members. */
+export function mapMembers(
+  members: JsonObject,
+  map: (value: JsonValue, name: string) => JsonValue,
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, map(value, name)]),
+  )
+}
+
+/** The schemas of the first items, and that of the others. Older drafts write a tuple as a list of items. */
+export function itemsOf({ items, prefixItems }: JsonObject): {
+  readonly positions: readonly JsonValue[] | undefined
+  readonly rest: JsonValue | undefined
+} {
+  const [first, rest] = isList(items) ? [items, undefined] : [undefined, items]
+  return { positions: isList(prefixItems) ? prefixItems : first, rest }
 }
 
 /** The types that a keyword `type` names. */

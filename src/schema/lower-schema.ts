@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors/errors.ts'
-import { isObject } from '../types/guards.ts'
+import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import { absentNulls } from './absent-nulls.ts'
+import { absentNulls, fits } from './absent-nulls.ts'
 import {
   annotations,
   constraintsOf,
@@ -9,7 +9,9 @@ import {
   hasType,
   inside,
   isList,
+  itemsOf,
   listOf,
+  mapMembers,
   resolve,
   typeOf,
   typesOf,
@@ -115,29 +117,32 @@ function warningOf({ message, metadata }: AdapterError): LoweredSchema['warnings
 }
 
 /** The state of one lowering. */
-interface Walk {
+export interface Walk {
   readonly dialect: SchemaDialect
   /** The lowered schemas that contain themselves, by name. */
   readonly defs: Record<string, JsonObject>
   /** The lowered schemas whose values have another form than the original's. */
   readonly marks: Map<JsonObject, WayBack>
+  /** Leads back from all of these forms. The forms bring it. */
+  restored?: (schema: JsonObject, value: JsonValue, walk: Walk) => JsonValue
   nodes: number
 }
 
 /** The value in the original's form. Its members are in that form already; `given` is the value as the model wrote it. */
 type WayBack = (value: JsonValue, given: JsonValue) => JsonValue
 
-type Position = SchemaPosition & { readonly walk: Walk }
+export type Position = SchemaPosition & { readonly walk: Walk }
 
 /** A lowered schema under way. */
-type Draft = Record<string, JsonValue>
+export type Draft = Record<string, JsonValue>
 
 function newWalk(dialect: SchemaDialect): Walk {
   return { dialect, defs: {}, marks: new Map(), nodes: 0 }
 }
 
 function strictSchema(schema: JsonObject, use: 'tool' | 'answer', at: Position): LoweredSchema {
-  const { dialect, defs, marks } = at.walk
+  const { walk } = at
+  const { dialect, defs } = walk
   const source = use === 'tool' && isUntyped(schema) ? { ...schema, type: 'object' } : schema
   const inner = lower(source, at)
   const isObjectRoot = inner['type'] === 'object' && inner['anyOf'] === undefined
@@ -147,13 +152,14 @@ function strictSchema(schema: JsonObject, use: 'tool' | 'answer', at: Position):
   const excess = dialect.excess?.(root)
   if (excess !== undefined) throw unsupported(at, excess)
   const lowered = {
-    schema: dialect.finish === undefined ? root : dialect.finish(root),
+    schema: dialect.finish?.(root) ?? root,
     strict: dialect.closed,
     wrapped,
     warnings: [],
   }
-  const unmarked = (value: JsonValue): JsonValue => restored(inner, value, at.walk)
-  return { ...lowered, ...wayBack(schema, wrapped, marks.size === 0 ? undefined : unmarked) }
+  const { restored } = walk
+  const unmarked = restored && ((value: JsonValue): JsonValue => restored(inner, value, walk))
+  return { ...lowered, ...wayBack(schema, wrapped, unmarked) }
 }
 
 /** The function `restore` of a lowered schema, where both forms are not the same. */
@@ -162,14 +168,12 @@ function wayBack(
   wrapped: boolean,
   unmarked?: (value: JsonValue) => JsonValue,
 ): Pick<LoweredSchema, 'restore'> {
-  const withoutNulls = absentNulls(schema)
-  if (!wrapped && unmarked === undefined && withoutNulls === undefined) return {}
+  const steps = [unmarked, absentNulls(schema)].filter((step) => step !== undefined)
+  if (!wrapped && steps.length === 0) return {}
   return {
     restore(value) {
       const bare = wrapped ? unwrapped(value) : value
-      if (bare === undefined) return value
-      const own = unmarked === undefined ? bare : unmarked(bare)
-      return withoutNulls === undefined ? own : withoutNulls(own)
+      return bare === undefined ? value : steps.reduce((rest, step) => step(rest), bare)
     },
   }
 }
@@ -180,16 +184,17 @@ function plainSchema(
   use: 'tool' | 'answer',
   at: SchemaPosition,
 ): LoweredSchema {
-  const plain = { strict: false, warnings: [] }
   const root = plainRoot(schema, use, at)
-  if (root !== undefined) {
-    return { ...plain, schema: plainNode(root, false), wrapped: false, ...wayBack(schema, false) }
+  const wrapped = root === undefined
+  const { $defs, definitions, ...value } = schema
+  const outer = root ?? defined<JsonObject>({ ...wrapper(value), $defs, definitions })
+  return {
+    schema: plainNode(outer, wrapped),
+    strict: false,
+    wrapped,
+    warnings: [],
+    ...wayBack(schema, wrapped),
   }
-  const { $defs, definitions, $schema: _dialect, ...value } = schema
-  const outer: Draft = wrapper(value)
-  if ($defs !== undefined) outer['$defs'] = $defs
-  if (definitions !== undefined) outer['definitions'] = definitions
-  return { ...plain, schema: plainNode(outer, true), wrapped: true, ...wayBack(schema, true) }
 }
 
 /** The root, if its values are objects and it can be written without choices. */
@@ -205,8 +210,9 @@ function plainRoot(
       types.length === 0
         ? isUntyped(flat) && (use === 'tool' || 'properties' in flat)
         : types.length === 1 && types[0] === 'object'
-    const others = ['anyOf', 'oneOf', 'enum', 'const', 'not', 'if']
-    if (isObjectRoot && !others.some((key) => key in flat)) return { ...flat, type: 'object' }
+    if (isObjectRoot && !hasAny(flat, 'anyOf oneOf enum const not if')) {
+      return { ...flat, type: 'object' }
+    }
   } catch {
     // It cannot be written in one piece.
   }
@@ -215,8 +221,12 @@ function plainRoot(
 
 /** Whether a schema says nothing about the type of its values. */
 function isUntyped(schema: JsonObject): boolean {
-  const typed = ['type', 'anyOf', 'oneOf', 'allOf', '$ref', 'enum', 'const', 'items', 'prefixItems']
-  return !typed.some((key) => key in schema)
+  return !hasAny(schema, 'type anyOf oneOf allOf $ref enum const items prefixItems')
+}
+
+/** Whether a schema has one of these keywords. */
+function hasAny(schema: JsonObject, keywords: string): boolean {
+  return keywords.split(' ').some((key) => key in schema)
 }
 
 function wrapper(value: JsonObject): Draft {
@@ -269,15 +279,6 @@ function looksAround(pattern: JsonValue): boolean {
   return typeof pattern === 'string' && /\(\?<?[=!]|\\[1-9]|\\k</.test(pattern)
 }
 
-function mapMembers(
-  members: JsonObject,
-  map: (value: JsonValue, name: string) => JsonValue,
-): JsonObject {
-  return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [name, map(value, name)]),
-  )
-}
-
 function told(key: string, value: JsonValue): string {
   return `${key}: ${JSON.stringify(value)}`
 }
@@ -303,14 +304,14 @@ const narrowing: ReadonlySet<string> = new Set(
 /** References that are resolved can multiply. A schema with more nodes than this is refused. */
 const maxNodes = 5000
 
-function lower(node: JsonValue | undefined, at: Position): Draft {
+export function lower(node: JsonValue | undefined, at: Position): Draft {
   const { walk } = at
   walk.nodes++
   if (walk.nodes > maxNodes) throw unsupported(at, 'is too large with its references resolved')
   const { schema, at: inner } = flatten(node, at)
   if (typeof schema['$ref'] === 'string') return reference(schema['$ref'], at)
   for (const key of refused) if (key in schema) throw unsupported(at, `uses ${key}`)
-  if ('anyOf' in schema || 'oneOf' in schema) return choices(schema, inner)
+  if (hasAny(schema, 'anyOf oneOf')) return choices(schema, inner)
   const values = listedValues(schema, at)
   if (values !== undefined && values.length > 1) {
     const { enum: _enum, const: _const, ...rest } = schema
@@ -339,15 +340,17 @@ function single(schema: JsonObject, values: readonly JsonValue[] | undefined, at
     }
   }
   describe(result, moved)
-  if (types.includes('array') || (isOpen && ('items' in schema || 'prefixItems' in schema))) {
-    addItems(schema, result, at)
-  }
+  if (types.includes('array') || (isOpen && hasItems(schema))) addItems(schema, result, at)
   if (types.includes('object') || (isOpen && hasMembers(schema))) addProperties(schema, result, at)
   return result
 }
 
 function hasMembers(schema: JsonObject): boolean {
-  return ['properties', 'additionalProperties', 'required'].some((key) => key in schema)
+  return hasAny(schema, 'properties additionalProperties required')
+}
+
+function hasItems(schema: JsonObject): boolean {
+  return hasAny(schema, 'items prefixItems')
 }
 
 /** A reference to a schema that contains itself. That schema is lowered once more, as a definition. */
@@ -434,7 +437,7 @@ function knownTypes(
   }
   if (types.length > 0 || dialect.any) return types
   if (hasMembers(schema)) return ['object']
-  return 'items' in schema || 'prefixItems' in schema ? ['array'] : []
+  return hasItems(schema) ? ['array'] : []
 }
 
 function has(words: string, word: string): boolean {
@@ -493,32 +496,12 @@ function addItems(schema: JsonObject, result: Draft, at: Position): void {
   }
 }
 
-/** The schemas of the first items, and that of the others. Older drafts write a tuple as a list of items. */
-function itemsOf({ items, prefixItems }: JsonObject): {
-  readonly positions: readonly JsonValue[] | undefined
-  readonly rest: JsonValue | undefined
-} {
-  if (isList(items))
-    return { positions: isList(prefixItems) ? prefixItems : items, rest: undefined }
-  return { positions: isList(prefixItems) ? prefixItems : undefined, rest: items }
-}
-
-function lowerPositions(positions: readonly JsonValue[], at: Position): readonly Draft[] {
+export function lowerPositions(positions: readonly JsonValue[], at: Position): readonly Draft[] {
   return positions.map((item, index) => lower(item, inside(at, 'member', 'prefixItems', index)))
 }
 
-/** A tuple as an object with the positions as keys. */
-export const asMembers: OtherForm = (schema, result, at) => {
-  const { positions = [], rest = false } = itemsOf(schema)
-  if (rest !== false) throw unsupported(at, 'is a tuple with more items')
-  const members = Object.fromEntries(lowerPositions(positions, at).entries())
-  result['type'] = 'object'
-  addMembers(result, members, Object.keys(members), at.walk.dialect)
-  // Keys that are numbers come in their order.
-  at.walk.marks.set(result, (value) => (isObject(value) ? Object.values(value) : value))
-}
-
-function addMembers(
+/** Adds the properties of an object, in the way of the dialect. */
+export function addMembers(
   result: Draft,
   properties: JsonObject,
   required: readonly string[],
@@ -550,7 +533,9 @@ function addProperties(schema: JsonObject, result: Draft, at: Position): void {
     const isRequired = required.includes(name)
     const passed = isRequired ? 'member' : 'optional'
     const lowered = lower(value, inside(at, passed, 'properties', name))
-    if (isRequired || dialect.optional === 'kept' || fits(lowered, null, at.walk)) return lowered
+    if (isRequired || dialect.optional === 'kept' || fitsLowered(lowered, null, at.walk)) {
+      return lowered
+    }
     return nullable(lowered, at.walk)
   })
   if (names.length > 0 || dialect.closed) {
@@ -571,33 +556,11 @@ function addProperties(schema: JsonObject, result: Draft, at: Position): void {
 function namedProperties(schema: JsonObject, names: readonly JsonValue[]): JsonObject {
   const { properties, additionalProperties = true } = schema
   const own = isObject(properties) ? properties : {}
-  const result: Record<string, JsonValue> = { ...own }
   if (additionalProperties === false) return own
-  for (const name of names) {
-    if (typeof name === 'string' && !Object.hasOwn(own, name)) result[name] = additionalProperties
-  }
-  return result
-}
-
-/** A map as a list of `{key, value}`. */
-export const asEntries: OtherForm = (schema, result, at) => {
-  const { walk } = at
-  const { additionalProperties, propertyNames } = schema
-  const value = lower(additionalProperties, inside(at, 'member', 'additionalProperties'))
-  const names = isObject(propertyNames) ? propertyNames : {}
-  const key = lower({ ...names, type: 'string' }, inside(at, 'member', 'propertyNames'))
-  const entry: Draft = { type: 'object' }
-  addMembers(entry, { key, value }, ['key', 'value'], walk.dialect)
-  for (const word of ['minProperties', 'maxProperties']) delete result[word]
-  result['type'] = 'array'
-  result['items'] = entry
-  walk.marks.set(result, (list, given) => {
-    if (!fits(result, given, walk)) return given
-    const entries = listOf(list).map(asSchema)
-    return Object.fromEntries(
-      entries.map(({ key, value: member = null }) => [typeof key === 'string' ? key : '', member]),
-    )
-  })
+  const named = names.filter((name) => typeof name === 'string')
+  const others = Object.fromEntries(named.map((name) => [name, additionalProperties]))
+  // Its own properties come first, and are its own.
+  return { ...own, ...others, ...own }
 }
 
 function nullable(schema: Draft, walk: Walk): Draft {
@@ -608,44 +571,8 @@ function nullable(schema: Draft, walk: Walk): Draft {
 }
 
 /** Whether a value has the form of a lowered schema. What only narrows a value is not looked at. */
-function fits(schema: JsonValue | undefined, value: JsonValue, walk: Walk): boolean {
-  const { $ref, anyOf, type, enum: values, properties, items, required } = asSchema(schema)
-  if ($ref !== undefined) return fits(definition($ref, walk), value, walk)
-  if (isList(anyOf)) return anyOf.some((choice) => fits(choice, value, walk))
-  if (!hasType(value, typesOf(type)) || (isList(values) && !values.includes(value))) return false
-  if (isList(value)) return items === undefined || value.every((item) => fits(items, item, walk))
-  if (!isObject(value) || !isObject(properties)) return true
-  return (
-    listOf(required).every((name) => typeof name === 'string' && Object.hasOwn(value, name)) &&
-    Object.entries(value).every(([name, member]) =>
-      Object.hasOwn(properties, name) ? fits(properties[name], member, walk) : !walk.dialect.closed,
-    )
-  )
-}
-
-function restored(schema: JsonValue | undefined, value: JsonValue, walk: Walk): JsonValue {
-  const node = asSchema(schema)
-  const { $ref, anyOf, properties, items } = node
-  if ($ref !== undefined) return restored(definition($ref, walk), value, walk)
-  if (isList(anyOf)) {
-    const choice = anyOf.find((one) => fits(one, value, walk))
-    return choice === undefined ? value : restored(choice, value, walk)
-  }
-  let result = value
-  if (isList(value)) result = value.map((item) => restored(items, item, walk))
-  else if (isObject(value) && isObject(properties)) {
-    result = mapMembers(value, (member, name) => {
-      const own = Object.hasOwn(properties, name) ? properties[name] : undefined
-      return restored(own, member, walk)
-    })
-  }
-  return walk.marks.get(node)?.(result, value) ?? result
-}
-
-function asSchema(schema: JsonValue | undefined): JsonObject {
-  return isObject(schema) ? schema : {}
-}
-
-function definition(ref: JsonValue, { defs }: Walk): JsonObject | undefined {
-  return typeof ref === 'string' ? defs[ref.slice('#/$defs/'.length)] : undefined
+export function fitsLowered(schema: JsonValue, value: JsonValue, { dialect, defs }: Walk): boolean {
+  const way = { nulls: false, others: false, open: !dialect.closed }
+  // Every choice is tried once, so nothing has to be bounded.
+  return fits(schema, value, { root: { $defs: defs }, steps: -Infinity }, way)
 }

@@ -168,14 +168,19 @@ export function checkInlineImage(
   isOwn: boolean = false,
 ): TypeOutcome {
   const { base64, mimeType } = image
-  // A saved message is JSON of unknown origin, so the text may be missing.
-  if (typeof base64 !== 'string' || base64 === '') return { problem: 'has no bytes' }
-  const size = decodedSize(base64)
-  if (size > limits.maxBytes) return { problem: tooLarge(size, limits) }
-  const problem = base64Problem(base64)
-  if (problem !== undefined) return { problem }
-  return settleMimeType(mimeType, base64, limits, isOwn)
+  const problem = bytesProblem(base64, limits)
+  return problem === undefined ? settleMimeType(mimeType, base64, limits, isOwn) : { problem }
 }
+
+/** Why a text is not the base64 of bytes that a provider accepts, as a sentence that follows the path of the image or the file. */
+export function bytesProblem(base64: string, limits: SizeLimit): string | undefined {
+  // A saved message is JSON of unknown origin, so the text may be missing.
+  if (typeof base64 !== 'string' || base64 === '') return 'has no bytes'
+  const size = decodedSize(base64)
+  return size > limits.maxBytes ? tooLarge(size, limits) : base64Problem(base64)
+}
+
+type SizeLimit = Pick<ImageLimits, 'provider' | 'maxBytes'>
 
 /** The first bytes of an inline image, at most `length`; the rest is not decoded. */
 export function inlineHead(base64: string, length: number): Uint8Array {
@@ -183,10 +188,7 @@ export function inlineHead(base64: string, length: number): Uint8Array {
 }
 
 /** A file that a provider does not accept because of its size, as a sentence that follows its path. */
-export function tooLarge(
-  size: number,
-  { provider, maxBytes }: Pick<ImageLimits, 'provider' | 'maxBytes'>,
-): string {
+export function tooLarge(size: number, { provider, maxBytes }: SizeLimit): string {
   return `has ${size} bytes; ${provider} accepts at most ${maxBytes}`
 }
 

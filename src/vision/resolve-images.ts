@@ -1,16 +1,15 @@
 import { AdapterError, ImageAdapterError, isAllmError, type AllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
-import { decodedSize } from '../make/media.ts'
 import { typeProblem } from '../make/sniff.ts'
 import { assertValid } from '../schema/checks.ts'
-import { base64Problem, validateImage } from '../schema/validate.ts'
+import { validateImage } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
-import type { Image, MediaFile, StoredFile, StoredImage } from '../types/media.ts'
+import type { Image, MediaFile } from '../types/media.ts'
 import type { Message, Part, Role } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { ImageLimits } from './fetch-image.ts'
-import { checkInlineImage, tooLarge } from './load-images.ts'
+import { bytesProblem, checkInlineImage } from './load-images.ts'
 
 /** Which images and files a provider accepts. */
 export interface MediaLimits extends ImageLimits {
@@ -74,33 +73,27 @@ function resolvePart(part: Part, role: Role, path: string, limits: PartCheck): P
 
 /** Why a provider cannot be sent a file, as a sentence that follows the file's path. What an API takes, its renderer knows. */
 function fileProblem(file: MediaFile, limits: MediaLimits): string | undefined {
-  switch (file.type) {
-    case 'base64': {
-      const { base64 } = file
-      if (typeof base64 !== 'string' || base64 === '') return 'has no bytes'
-      const size = decodedSize(base64)
-      const { provider, maxFileBytes, maxPdfBytes = maxFileBytes } = limits
-      const maxBytes = file.mimeType === 'application/pdf' ? maxPdfBytes : maxFileBytes
-      if (size > maxBytes) return tooLarge(size, { provider, maxBytes })
-      return base64Problem(base64) ?? typeProblem(file.mimeType, base64)
-    }
-    case 'url':
-      return isWebUrl(file.url) ? undefined : 'has a URL that is not http or https'
-    case 'id':
-      return foreignId(file, limits)
-    default:
-      return assertNever(file)
-  }
+  if (file.type !== 'base64') return addressProblem(file, limits)
+  const { mimeType, base64 } = file
+  const { provider, maxFileBytes, maxPdfBytes = maxFileBytes } = limits
+  const maxBytes = mimeType === 'application/pdf' ? maxPdfBytes : maxFileBytes
+  return bytesProblem(base64, { provider, maxBytes }) ?? typeProblem(mimeType, base64)
 }
 
-/** Only the provider that knows an id is sent it. */
-function foreignId(
-  stored: StoredImage | StoredFile,
+/** Why a provider cannot be sent the address or the id of an image or a file. Only the provider that knows an id is sent it. */
+function addressProblem(
+  media: Exclude<Image | MediaFile, { readonly type: 'base64' }>,
   { provider }: ImageLimits,
 ): string | undefined {
-  return stored.provider === provider
-    ? undefined
-    : `is a file at ${stored.provider}; ${provider} cannot see it`
+  switch (media.type) {
+    case 'url':
+      return isWebUrl(media.url) ? undefined : 'has a URL that is not http or https'
+    case 'id':
+      if (media.provider === provider) return undefined
+      return `is a file at ${media.provider}; ${provider} cannot see it`
+    default:
+      return assertNever(media)
+  }
 }
 
 /** What becomes of a part. */
@@ -125,9 +118,8 @@ export function resolveImage(image: Image, limits: ImageLimits, isOwn: boolean):
       }
     }
     case 'url':
-      return isWebUrl(image.url) ? { image } : { problem: 'has a URL that is not http or https' }
     case 'id': {
-      const problem = foreignId(image, limits)
+      const problem = addressProblem(image, limits)
       return problem === undefined ? { image } : { problem }
     }
     default:
@@ -142,9 +134,7 @@ function unknownImage(image: never): ImageOutcome {
 }
 
 function isWebUrl(address: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol } = new URL(address)
-  return protocol === 'https:' || protocol === 'http:'
+  return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)
 }
 
 /**

@@ -2,8 +2,9 @@ import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
 import { anyFunction, listOf, oneOf, someText } from '../../schema/checks.ts'
 import {
-  chatAdapter,
   headersOf,
+  joined,
+  leanAdapter,
   type ConnectionDefaults,
   type ConnectionOptions,
 } from '../shared/call.ts'
@@ -28,7 +29,7 @@ export function anthropic(
   const options = typeof given === 'string' ? { model: given } : given
   const connection = settlePlaced(options, 'anthropic', defaults, { sign: anyFunction })
   const { platform, version = '2023-06-01', beta = [] } = options
-  return chatAdapter({
+  return leanAdapter({
     connection,
     models: platform ? '' : '/models',
     // Loaded when it is used: a program without a platform does not have it.
@@ -50,6 +51,7 @@ export function anthropic(
       ...(beta.length === 0 ? {} : { 'anthropic-beta': beta.join(',') }),
     },
     listHeader: 'anthropic-beta',
+    join: joined,
     keyHeader: platform === undefined ? (key) => ({ 'x-api-key': key }) : undefined,
     parseFailure,
     splitter: sniffedBody,
@@ -59,7 +61,6 @@ export function anthropic(
       return {
         path: '/messages',
         body: { ...body, stream },
-        isMerged: true,
         forms,
         decoder: messageDecoder,
       }

@@ -4,6 +4,7 @@ import type { HttpFailure, Refusal } from '../../http/call.ts'
 import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import { asText } from '../shared/read-json.ts'
+import { retryDelayIn } from '../shared/reported-failure.ts'
 
 /**
  * Reads a response that is not a success. Gemini's error is an object, or the first item of a list.
@@ -46,7 +47,7 @@ function failureOf(error: WireError, status: number = statusOf(error)): ReadFail
     reason: badKey ? 'authentication_failed' : reasonOf(status, text ?? ''),
     message: text,
     status,
-    retryAfterMs: retryDelayMs(details),
+    retryAfterMs: retryDelayIn(details),
     // The quota of a day does not come back in the seconds that its RetryInfo names.
     retryable: /"quotaId":"[^"]*PerDay/.test(JSON.stringify(details)) ? false : undefined,
     metadata: defined<Record<string, unknown>>({
@@ -86,15 +87,6 @@ function reasonOf400(message: string): AdapterErrorReason {
     return 'context_length_exceeded'
   }
   return message.includes('responsible ai practices') ? 'content_filter' : 'invalid_request'
-}
-
-/** The `retryDelay` of a `RetryInfo`: seconds, written `34.4s`. */
-function retryDelayMs(details: readonly Readonly<Record<string, unknown>>[]): number | undefined {
-  for (const { retryDelay } of details) {
-    const match = typeof retryDelay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay) : null
-    if (match !== null) return Math.ceil(Number(match[1]) * 1000)
-  }
-  return undefined
 }
 
 /** What an error inside a successful response needs to know of its call. */

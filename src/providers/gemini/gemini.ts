@@ -3,10 +3,10 @@ import { EngineError } from '../../errors/errors.ts'
 import { oneOf, someText } from '../../schema/checks.ts'
 import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
-  chatAdapter,
+  leanAdapter,
   type Connection,
   type ConnectionOptions,
-  type ProviderWire,
+  type LeanWire,
 } from '../shared/call.ts'
 import { fileKind } from '../shared/files.ts'
 import { credentialed, settlePlaced } from '../shared/platform.ts'
@@ -24,7 +24,7 @@ import { bodySplitter } from './split-body.ts'
  */
 export function gemini(given: GeminiOptions | GeminiVertexOptions | string = {}): ChatAdapter {
   const options = typeof given === 'string' ? { model: given } : given
-  return chatAdapter(geminiWire(settle(options), options))
+  return leanAdapter(geminiWire(settle(options), options))
 }
 
 /** The options of a Gemini adapter. All are optional. */
@@ -96,7 +96,7 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
 }
 
 /** With a project, the key is an access token. Vertex AI lists models in another way. */
-function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
+function geminiWire(connection: Connection, options: AnyOptions): LeanWire {
   const { platform, project } = options
   return {
     connection,
@@ -109,7 +109,6 @@ function geminiWire(connection: Connection, options: AnyOptions): ProviderWire {
     whole: true,
     render: (request, { stream, newId, warn }) => ({
       path: methodPath(request.model, stream),
-      isMerged: true,
       ...(stream ? { query: { alt: 'sse' } } : {}),
       ...renderRequest(request, { ...connection, warn }),
       decoder: answerDecoder({ history: request.messages, whole: !stream, newId }),

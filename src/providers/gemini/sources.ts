@@ -2,7 +2,7 @@ import { defined, isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
 import { asList, asText } from '../shared/read-json.ts'
-import { textPositions } from '../shared/text-positions.ts'
+import { bytesOf, positionsOf } from '../shared/text-positions.ts'
 
 /** A source, and the statement that it supports. The places count the bytes of the text. */
 interface Cited {
@@ -25,7 +25,7 @@ export function sourcesOf(metadata: JsonObject, text: string, provider: string):
     ...(isObject(citationMetadata) ? citations(citationMetadata, provider) : []),
   ]
   const counted = cited.flatMap(({ start, end }) => (end === undefined ? [] : [start ?? 0, end]))
-  const places = counted.length === 0 ? undefined : textPositions(text, counted, 'bytes')
+  const places = counted.length === 0 ? undefined : positionsOf(text, counted, bytesOf)
   let searches = 0
   return cited.map(({ source, start = 0, end, quote }) => {
     if (end === undefined) return source

@@ -2,7 +2,7 @@ import { defined } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source } from '../../types/message.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
-import { textPositions } from '../shared/text-positions.ts'
+import { positionsOf } from '../shared/text-positions.ts'
 
 /**
  * The annotations of a text as sources. `offset` is where the text begins in the message.
@@ -20,7 +20,7 @@ export function sourcesOf(
     return annotation === undefined || source === undefined ? [] : [{ annotation, ...source }]
   })
   const counted = read.flatMap(({ start, end }) => [start ?? [], end ?? []].flat())
-  const places = counted.length === 0 ? undefined : textPositions(text, counted, 'code_points')
+  const places = counted.length === 0 ? undefined : positionsOf(text, counted)
   const place = (at: number | undefined): number | undefined => {
     const found = at === undefined ? undefined : places?.get(at)
     return found === undefined ? undefined : offset + found

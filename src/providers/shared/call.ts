@@ -474,7 +474,7 @@ function bearer(key: string): CallHeaders {
 }
 
 /** A header with the values of all layers, each once. */
-function joined(name: string, layers: readonly CallHeaders[]): CallHeaders {
+export function joined(name: string, layers: readonly CallHeaders[]): CallHeaders {
   const values = layers.flatMap((headers) => headers[name]?.split(',') ?? [])
   const used = new Set(values.map((value) => value.trim()).filter((value) => value !== ''))
   return used.size === 0 ? {} : { [name]: [...used].join(',') }

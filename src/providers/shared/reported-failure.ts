@@ -1,5 +1,6 @@
 import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
 import type { HttpFailure, Refusal } from '../../http/call.ts'
+import { durationMs } from '../../http/rate-limits.ts'
 import { defined } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import { asCount, asList, asObject, asText } from './read-json.ts'
@@ -58,7 +59,8 @@ export function readFailure(value: unknown): ReportedFailure {
   }
 }
 
-function retryDelayIn(details: unknown): number | undefined {
+/** The `retryDelay` of Google's `RetryInfo`: seconds, written `34.4s`. */
+export function retryDelayIn(details: unknown): number | undefined {
   const delays = asList(details).map((detail) => asText(asObject(detail)?.['retryDelay']) ?? '')
   const seconds = delays.map((delay) => Number.parseFloat(delay)).find(Number.isFinite)
   return seconds === undefined ? undefined : Math.ceil(seconds * 1000)
@@ -168,11 +170,9 @@ function textReason(message: string): AdapterErrorReason | undefined {
   return sentences.find(([sentence]) => sentence.test(message))?.[1]
 }
 
-/** The time in "Please try again in 1.5s": seconds, minutes or milliseconds. */
+/** The time in "Please try again in 1.5s". */
 function waitIn(message: string): number | undefined {
-  const match = /try again in (?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?/i.exec(message)
-  if (match === null) return undefined
-  const [, minutes = '0', seconds = '0', ms = '0'] = match
-  const waitMs = Math.round(Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms))
+  const [, duration = ''] = /try again in ((?:[\d.]+[a-z]+)+)/i.exec(message) ?? []
+  const waitMs = Math.round(durationMs(duration) ?? 0)
   return waitMs > 0 ? waitMs : undefined
 }

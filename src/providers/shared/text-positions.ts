@@ -7,6 +7,15 @@ export function textPositions(
   places: readonly number[],
   unit: 'bytes' | 'code_points',
 ): ReadonlyMap<number, number> {
+  return unit === 'bytes' ? positionsOf(text, places, bytesOf) : positionsOf(text, places)
+}
+
+/** `textPositions` for units of which a character has `unitsOf(character)`: one by default. */
+export function positionsOf(
+  text: string,
+  places: readonly number[],
+  unitsOf: (character: string) => number = () => 1,
+): ReadonlyMap<number, number> {
   const found = new Map<number, number>()
   const wanted = Array.from(new Set(places)).toSorted((left, right) => left - right)
   let next = 0
@@ -15,7 +24,7 @@ export function textPositions(
   for (const character of text) {
     for (; (wanted[next] ?? Infinity) <= counted; next++) found.set(wanted[next] ?? 0, at)
     if (next === wanted.length) return found
-    counted += unit === 'bytes' ? bytesOf(character) : 1
+    counted += unitsOf(character)
     at += character.length
   }
   for (; next < wanted.length; next++) found.set(wanted[next] ?? 0, at)
@@ -23,7 +32,7 @@ export function textPositions(
 }
 
 /** The length of a character in UTF-8. */
-function bytesOf(character: string): number {
+export function bytesOf(character: string): number {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x80) return 1
   if (code < 0x8_00) return 2

@@ -130,6 +130,7 @@ describe('an error response', () => {
     ['Please try again in 1.5s.', 1500],
     ['Please try again in 6m0s.', 360_000],
     ['Please try again in 120ms.', 120],
+    ['Please try again in 1h0m2.5s.', 3_602_500],
     ['Please try again later.', undefined],
   ])('%s', async (message, ms) => {
     const error = await failure('chat', (response) =>
