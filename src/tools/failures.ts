@@ -1,30 +1,7 @@
-import { ToolError, type ToolErrorReason } from '../errors/errors.ts'
-import { nearest } from '../schema/checks.ts'
+import { messageOf, toolFailure } from '../chat/failed-calls.ts'
+import type { ToolError } from '../errors/errors.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { ToolCall } from '../types/message.ts'
-
-/** Details that only some failures have. */
-interface FailureDetails {
-  readonly cause?: unknown
-  readonly metadata?: Readonly<Record<string, unknown>>
-}
-
-/** The error of one call, with the names of its tool and of the call. */
-export function toolFailure(
-  reason: ToolErrorReason,
-  call: ToolCall,
-  message: string,
-  details: FailureDetails = {},
-): ToolError {
-  return new ToolError(reason, message, { toolName: call.name, toolCallId: call.id, ...details })
-}
-
-/** There is no tool of that name. The message suggests the nearest one. */
-export function noSuchTool(call: ToolCall, names: Iterable<string>): ToolError {
-  const near = nearest(call.name, [...names])
-  const advice = near === undefined ? '' : `; did you mean ${near}?`
-  return toolFailure('not_found', call, `there is no tool ${call.name}${advice}`)
-}
 
 /** A handler, or an executor, threw. */
 export function raised(call: ToolCall, thrown: unknown): ToolError {
@@ -45,21 +22,4 @@ export function invalidArguments(call: ToolCall, issues: readonly Issue[]): Tool
   }
   if (told < issues.length) message += `; and ${issues.length - told} more`
   return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
-}
-
-/** The message of a thrown value; empty if it has none, or one that cannot be read. */
-export function messageOf(thrown: unknown): string {
-  try {
-    const text: unknown =
-      typeof thrown === 'string' ? thrown : Reflect.get(Object(thrown), 'message')
-    return typeof text === 'string' ? text : ''
-  } catch {
-    return ''
-  }
-}
-
-/** A value cannot be encoded, or the encoder failed. */
-export function unencodable(call: ToolCall, thrown: unknown): ToolError {
-  const message = `the result of ${call.name} cannot be encoded: ${messageOf(thrown)}`
-  return toolFailure('encoding_failed', call, message, { cause: thrown })
 }
