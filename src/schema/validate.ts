@@ -339,7 +339,7 @@ export function isSendable(value: unknown): boolean {
   )
 }
 
-const thread = shapeOf<Thread>({ messages, metadata: jsonObject }, {})
+const thread = /* @__PURE__ */ shapeOf<Thread>({ messages, metadata: jsonObject }, {})
 
 /** A conversation whose last tool calls may still be unanswered. */
 export const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
