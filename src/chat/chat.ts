@@ -3,6 +3,7 @@ import type { ToolMode } from '../contracts/options.ts'
 import type { Tool, TypesOf } from '../contracts/tool.ts'
 import {
   failureOf,
+  foldEvent,
   toChatResult,
   toStepResult,
   withPartial,
@@ -16,7 +17,7 @@ import type { TypedEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 import type { CallOf, ToolTypes, WithTools } from '../types/tool-types.ts'
-import { loopSource, runnerOf } from './loop.ts'
+import { loopSource } from './loop.ts'
 import { createLoop, startAt, type LoopState, type ThreadInput } from './prepare.ts'
 
 /**
@@ -139,7 +140,7 @@ type StepStream<Types extends ToolTypes, Mode extends ToolMode> = RunStream<
 function chatFold<Result extends ChatResult>(loop: LoopState): RunFold<Result> {
   return {
     state: loop.state,
-    add: (state, event) => runnerOf(loop).fold(state, event),
+    add: foldEvent,
     isOver: isChatOver,
     // The schema declares the type of the output, and the tools declare those of their calls.
     settle: (end, state) => withOutput(loop, settled(end, state, toChatResult)) as Result,
@@ -147,10 +148,10 @@ function chatFold<Result extends ChatResult>(loop: LoopState): RunFold<Result> {
 }
 
 /** What comes of a step. A failure is thrown, with the partial result. */
-function stepFold(loop: LoopState): RunFold<StepResult> {
+function stepFold({ state }: LoopState): RunFold<StepResult> {
   return {
-    state: loop.state,
-    add: (state, event) => runnerOf(loop).fold(state, event),
+    state,
+    add: foldEvent,
     isOver: isStepOver,
     settle: (end, at) => settled(end, at, toStepResult),
   }

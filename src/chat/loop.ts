@@ -3,8 +3,8 @@ import { onAbort } from '../core/abort.ts'
 import { span, traceOf, type Span, type SpanFacts, type SpanOutcome } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
 import {
-  foldLoopEvent,
-  foldModelEvent,
+  applyEvent,
+  foldEvent,
   inCallOrder,
   innerPending,
   isDone,
@@ -22,7 +22,7 @@ import { callMetadata, hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import type { Batch, RunEvent, StreamEvent } from '../types/events.ts'
+import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import { addUsage, type ModelResponse } from '../types/response.ts'
@@ -109,7 +109,8 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       }
       const answer = toResponse(state)
       if (runsTools(answer)) {
-        const settled = runnerOf(loop).settleCalls(loop, answer)
+        const { settleCalls } = loop.runner ?? noRunner
+        const settled = settleCalls(loop, answer)
         const { known, run, told } = settled instanceof Promise ? await settled : settled
         if (known.length > 0) {
           yield emit(loop, told(known))
@@ -164,11 +165,10 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
  * Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run: what has
  * happened stays.
  */
-function emit(loop: LoopState, batch: Batch): Batch {
-  const { context, state } = loop
+function emit({ context, state }: LoopState, batch: Batch): Batch {
   let failure: StreamError | undefined
   for (const event of batch) {
-    runnerOf(loop).fold(state, event)
+    foldEvent(state, event)
     failure ??= show(optionOf(context, 'onEvent'), event)
   }
   if (failure === undefined || state.error !== undefined) return batch
@@ -179,19 +179,19 @@ function emit(loop: LoopState, batch: Batch): Batch {
  * Shows the events that end a step or the run to the caller's observer, and folds them. If that throws, an `error` takes their place:
  * nothing has ended, and a run that is resumed shows them again.
  */
-function emitEnd({ context, state }: LoopState, batch: readonly RunEvent[]): Batch {
+function emitEnd({ context, state }: LoopState, batch: Batch): Batch {
   for (const event of batch) {
     const failure = show(optionOf(context, 'onEvent'), event)
     if (failure !== undefined) return [failed(state, failure)]
   }
-  for (const event of batch) foldLoopEvent(state, event)
+  for (const event of batch) foldEvent(state, event)
   return batch
 }
 
 /** Folds the error of an observer, and returns its event. */
 function failed(state: Collector, failure: StreamError): StreamEvent {
   const event = { type: 'error', error: failure.toJSON() } as const
-  foldModelEvent(state, event)
+  foldEvent(state, event)
   return event
 }
 
@@ -237,13 +237,8 @@ function askModel(loop: LoopState): BatchSource {
   return loop.source
 }
 
-/** What answers the calls of a loop, and folds its events. */
-export function runnerOf({ runner }: LoopState): Pick<ToolRunner, 'fold' | 'settleCalls'> {
-  return runner ?? withoutTools
-}
-
 /** A loop without tools has no tool of any name. */
-const withoutTools = { fold: foldLoopEvent, settleCalls: settleUnknown }
+const noRunner: Pick<ToolRunner, 'settleCalls'> = { settleCalls: settleUnknown }
 
 /** The event that ends a step. */
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
@@ -317,7 +312,7 @@ function limitAfter(
   const limit = loop.turns >= loop.maxTurns ? 'max_turns' : undefined
   if (haltWhen === undefined) return limit
   const halting = callHook(loop, 'haltWhen', () => {
-    const after = stateAfter(loop, step)
+    const after = applyEvent(loop.state, step)
     const { steps, innerAnswers = [], told = {} } = after
     const own = steps.map(({ response }) => response)
     // The answer that a run goes on with was counted before.
@@ -347,15 +342,8 @@ function tellsMore({ decisions }: LoopState, { response, newMessages }: StepComp
 }
 
 /** The result of a step that has not ended yet. It is built only for hooks, because that copies the thread. */
-function resultAfter(loop: LoopState, step: StepCompleted): StepResult {
-  return toStepResult(stateAfter(loop, step))
-}
-
-/** A copy of the state of a loop, in which a step has ended. */
-function stateAfter({ state }: LoopState, step: StepCompleted): Collector {
-  const after = { ...state }
-  foldLoopEvent(after, step)
-  return after
+function resultAfter({ state }: LoopState, step: StepCompleted): StepResult {
+  return toStepResult(applyEvent(state, step))
 }
 
 /**
@@ -402,13 +390,13 @@ function closedStep(
 
 /** Ends a step, and with it the loop if the step says why. */
 function endStep(loop: LoopState, step: StepCompleted): Batch {
-  const { kind } = loop
+  const { kind, state } = loop
   const { haltedReason } = step
   // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
   loop.decisions = loop.decisions.filter(({ late }) => late === true)
   loop.haltedReason = haltedReason
   if (kind === 'step' || haltedReason === undefined) return emitEnd(loop, [step])
-  const result = chatResult({ ...loop, state: stateAfter(loop, step) }, haltedReason)
+  const result = chatResult({ ...loop, state: applyEvent(state, step) }, haltedReason)
   return emitEnd(loop, [step, { type: 'chat_completed', result }])
 }
 

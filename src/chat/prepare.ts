@@ -24,7 +24,7 @@ import type { BatchSource } from '../run/run-stream.ts'
 import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
-import type { Batch, StreamEvent } from '../types/events.ts'
+import type { Batch } from '../types/events.ts'
 import type { JsonValue } from '../types/json.ts'
 import {
   toMessages,
@@ -63,8 +63,6 @@ export interface ToolRunner {
   specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
   /** Decides about the open calls of an answer. */
   settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
-  /** Folds an event of the loop or of a tool. */
-  fold(state: Collector, event: StreamEvent): void
   /** Runs what was approved after the model had been told that there is no result yet. */
   lateResults(loop: LoopState): AsyncGenerator<Batch, void>
 }
@@ -182,7 +180,7 @@ function settingsOf(
   { kind, runner: known }: Pick<LoopStart, 'kind' | 'runner'>,
 ): LoopSettings {
   const format = optionOf(context, 'responseFormat')
-  const runner = known ?? runnerIn(context.tools)
+  const runner = known ?? runnerOf(context.tools)
   return {
     context,
     maxTurns: optionOf(context, 'maxTurns') ?? 8,
@@ -195,7 +193,7 @@ function settingsOf(
 }
 
 /** The runner that tools bring; `undefined` if there are none. Tools that cannot be run are refused. */
-function runnerIn(tools: readonly Tool[]): ToolRunner | undefined {
+function runnerOf(tools: readonly Tool[]): ToolRunner | undefined {
   const made = tools.find(isMade)
   if (made === undefined && tools.length > 0) {
     const problem = 'must be made by tool({…}): that brings the code which answers its calls'
@@ -434,7 +432,7 @@ function pickedTools(
     return []
   })
   refuseReturn(issues)
-  loop.runner ??= runnerIn(picked)
+  loop.runner ??= runnerOf(picked)
   const choice = toolChoice ?? optionOf(context, 'toolChoice')
   const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
   // A call that somebody decided about runs, and an agent goes on, whatever is offered now.

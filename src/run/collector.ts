@@ -183,15 +183,18 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       state.halts = [...state.halts, { reason: 'approval', toolCallId }]
       break
     }
+    case 'tool_execution_started':
+      state.started = [...state.started, event.id]
+      break
     case 'tool_progress':
       if (event.inner !== undefined) innerFold.by?.add(state, event)
       break
     case 'tool_execution_completed':
+      state.results = [...state.results, storedResult(event)]
       innerFold.by?.leave(state, event.id)
-      foldLoopEvent(state, event)
-      return
+      break
     case 'tool_result_encoded':
-      answerCall(state, resultMessage(event))
+      addToolMessage(state, resultMessage(event))
       if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
       break
     case 'ask_user_requested': {
@@ -199,42 +202,14 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       if (isInnerCall(state, toolCallId)) break
       // A late question has no place in the thread: the model was told that there is no result yet.
       if (metadata?.['lateResultOf'] === toolCallId) dropResult(state, toolCallId)
-      else answerCall(state, withMetadata(askedMessage(toolCallId), metadata))
+      else addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
       state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
       break
     }
     case 'tool_halt': {
       const { toolCallId, reason, result, content, metadata } = event
-      answerCall(state, withMetadata(toolMessage(toolCallId, content), metadata))
+      addToolMessage(state, withMetadata(toolMessage(toolCallId, content), metadata))
       state.halts = [...state.halts, { reason, toolCallId, result }]
-      break
-    }
-    default:
-      foldLoopEvent(state, event)
-      return
-  }
-  state.count++
-}
-
-/** The events of a loop that has no tools: those of a model, of the loop, and of calls that fail. */
-type LoopEvent = Exclude<
-  StreamEvent,
-  { type: 'approval_requested' | 'tool_progress' | 'ask_user_requested' | 'tool_halt' }
->
-
-/** `foldEvent` for a loop that has no tools, so that such a program does not have the fold of what only tools do. */
-export function foldLoopEvent(state: Collector, event: LoopEvent): void {
-  switch (event.type) {
-    case 'tool_execution_started':
-      state.started = [...state.started, event.id]
-      break
-    case 'tool_execution_completed':
-      state.results = [...state.results, storedResult(event)]
-      break
-    case 'tool_result_encoded': {
-      const { id, content, metadata, halt } = event
-      addToolMessage(state, withMetadata(toolMessage(id, content), metadata))
-      if (halt !== undefined) state.halts = [...state.halts, halt]
       break
     }
     case 'step_completed':
@@ -443,21 +418,14 @@ function withMetadata(message: Message, metadata: JsonObject | undefined): Messa
 }
 
 /** Adds the answer to a call. A late one is a message of its own; it comes between two steps. */
-function answerCall(state: Collector, message: Message): void {
+function addToolMessage(state: Collector, message: Message): void {
   const id = message.toolCallId ?? message.metadata?.['lateResultOf']
+  dropResult(state, id)
   innerFold.by?.leave(state, id)
-  if (message.role === 'tool') {
-    addToolMessage(state, message)
+  if (message.role !== 'tool') {
+    state.thread = appendMessages(state.thread, message)
     return
   }
-  dropResult(state, id)
-  state.thread = appendMessages(state.thread, message)
-}
-
-/** Adds the tool message that answers a call. */
-function addToolMessage(state: Collector, message: Message): void {
-  const { toolCallId: id } = message
-  dropResult(state, id)
   state.toolMessages = [...state.toolMessages, message]
   // A run that was cut and goes on has its calls from the session.
   if (state.tail.length === 0) state.tail = tailOf(state)

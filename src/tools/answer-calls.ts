@@ -16,7 +16,6 @@ import {
 } from '../chat/prepare.ts'
 import { isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import { approvedContent, interruptedMessage, lateContent } from '../make/tool-messages.ts'
-import { foldEvent } from '../run/collector.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
@@ -32,7 +31,6 @@ import { answerStored } from './results.ts'
 export const runner: ToolRunner = {
   table: toolTable,
   specs: projectTools,
-  fold: foldEvent,
   settleCalls,
   lateResults,
 }
