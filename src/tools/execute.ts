@@ -24,7 +24,6 @@ import { loopHaltReasons } from '../types/results.ts'
 import type { Session } from '../types/session.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 import { isToolHelp } from './compact-tools.ts'
-import { invalidArguments, raised } from './failures.ts'
 import { plainJson } from './json.ts'
 
 /**
@@ -298,4 +297,25 @@ function malformed(
 ): ToolOutcome {
   const message = `tool ${call.name} returned an invalid outcome: ${problem}`
   return { type: 'error', error: toolFailure('invalid_return', call, message, { metadata }) }
+}
+
+/** A handler, or an executor, threw. */
+function raised(call: ToolCall, thrown: unknown): ToolError {
+  const text = messageOf(thrown)
+  const message = text === '' ? `tool ${call.name} failed` : `tool ${call.name} failed: ${text}`
+  return toolFailure('handler_raised', call, message, { cause: thrown })
+}
+
+/** The arguments are invalid. The message names each place and its problem, as far as they fit. */
+function invalidArguments(call: ToolCall, issues: readonly Issue[]): ToolError {
+  let message = 'invalid arguments'
+  let told = 0
+  for (const { path, problem } of issues) {
+    const text = path === '' ? problem : `${path}: ${problem}`
+    if (told > 0 && message.length + text.length > 260) break
+    message += `${told === 0 ? ':' : ';'} ${text}`
+    told++
+  }
+  if (told < issues.length) message += `; and ${issues.length - told} more`
+  return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
 }
