@@ -144,16 +144,18 @@ export function createLoop(
 ): LoopState {
   const entry = runContext(engine, options, session)
   const approved = decisionsOf(start.state, options?.approvals, entry)
-  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), start)
+  const { kind } = start
+  const runner = start.runner ?? runnerOf(entry.tools)
+  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), { kind, runner })
   const { context } = settings
-  if (finalizes(entry, start.kind) && optionOf(entry, 'responseFormat') === undefined) {
+  if (finalizes(entry, kind) && optionOf(entry, 'responseFormat') === undefined) {
     const problem = 'needs a responseFormat to finalize with'
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   const turns = start.turns || turnsIn(start.state)
   return {
     ...settings,
-    kind: start.kind,
+    kind,
     entry,
     state: start.state,
     continued: start.state.active,

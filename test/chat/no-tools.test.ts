@@ -4,6 +4,7 @@ import {
   chat,
   createEngine,
   generate,
+  handoff,
   Session,
   step,
   streamChat,
@@ -161,6 +162,19 @@ describe('a tool that tool() did not make', () => {
     expect(session.thread.messages[2]?.content).toBe('seen')
     const { thread } = await chat(engineWith(unrelated, plain), 'go')
     expect(thread.messages[2]?.content).toBe('seen')
+  })
+
+  test('runs in an engine that a conversation is handed to, in that run and in a later one', async () => {
+    const hand: Script = [['tool_call', { id: 'h', name: 'handoff', arguments: {} }]]
+    const other = createEngine({
+      adapter: fake({ scripts: [ask(1), done, ask(1), done] }),
+      tools: [plain],
+    })
+    const first = createEngine({ adapter: fake({ scripts: [hand] }), tools: [handoff(other)] })
+    const { thread } = await chat(first, 'go')
+    expect(thread.messages.at(-2)?.content).toBe('seen')
+    const later = await chat(first, [...thread.messages, user('again')])
+    expect(later.thread.messages.at(-2)?.content).toBe('seen')
   })
 
   test('runs if it is a changed copy of one that was made', async () => {
