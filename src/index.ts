@@ -32,7 +32,8 @@ export {
 } from './make/media.ts'
 export { sniffMimeType } from './make/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
-export { tool, askUser, content, fail, halt } from './make/tools.ts'
+export { tool } from './tools/tool.ts'
+export { askUser, content, fail, halt } from './make/outcomes.ts'
 export { countTokens } from './models/count-tokens.ts'
 export { listModels, type ListModelsOptions } from './models/list-models.ts'
 export {

@@ -28,8 +28,9 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   schema: ['types', 'errors', 'core', 'contracts'],
   make: ['types', 'errors', 'core', 'contracts', 'schema'],
   run: ground,
-  tools: run,
-  chat: [...run, 'tools'],
+  // Tools bring what runs them, so the loop does not import it.
+  chat: run,
+  tools: [...run, 'chat'],
   session: [...run, 'tools', 'chat'],
   agents: [...run, 'tools', 'chat', 'session'],
   stores: [...ground, 'session'],

@@ -2,13 +2,16 @@ import type { Engine } from '../contracts/engine.ts'
 import type { EngineParts } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { engineParts, type RunContext } from '../run/context.ts'
-import { sortCalls, type Judged, type SortedCalls } from '../tools/approval.ts'
-import type { ToolRun } from '../tools/execute.ts'
-import type { Message, Thread } from '../types/message.ts'
+import type { StreamEvent } from '../types/events.ts'
+import type { Message, Thread, ToolCall } from '../types/message.ts'
+import type { ToolRun } from './tool-run.ts'
 
 // Which engine goes on with a conversation. The thread itself says so (`metadata.handoff` of a result), so a run that is cut, saved, rewound
 // or resumed elsewhere finds the same engine. How it is found is in `agents/handoff.ts`; the tool brings that code, so that a program
 // without handoffs does not carry it.
+
+/** What becomes of a call: the call itself if it runs, the event that settles it, or nothing if the caller answers it. */
+export type Judged = ToolCall | StreamEvent | undefined
 
 /** What the tools of `handoff` bring. */
 export interface Handoffs {
@@ -27,7 +30,8 @@ interface HandoffTool extends Tool {
   readonly handoff: { readonly engine: () => Engine; readonly by: Handoffs }
 }
 
-function isHandoffTool(tool: Tool | undefined): tool is HandoffTool {
+/** Whether a tool hands over. */
+export function isHandoffTool(tool: Tool | undefined): tool is HandoffTool {
   return tool?.handoff !== undefined
 }
 
@@ -53,19 +57,6 @@ export function beforeCall(messages: readonly Message[], callId: unknown): reado
 export function engineAfter(engine: Engine, messages: readonly Message[]): EngineParts {
   const parts = engineParts(engine)
   return parts.tools.find(isHandoffTool)?.handoff.by.engineAfter(parts, messages) ?? parts
-}
-
-/** Sorts what became of the calls of an answer. At most one of them hands the conversation over. */
-export function sortedCalls(
-  judged: readonly Judged[],
-  results: readonly Message[],
-  tools: ToolRun,
-): SortedCalls {
-  const called = judged.map((one) =>
-    one === undefined || 'type' in one ? undefined : tools.tools.get(one.name),
-  )
-  const by = called.find(isHandoffTool)?.handoff.by
-  return sortCalls(by?.onlyOne(judged, results, tools) ?? judged)
 }
 
 /** The name of the tool that has handed the conversation over, if the message answers its call, at once or late. */

@@ -1,14 +1,12 @@
 import type { PrepareStep } from '../contracts/options.ts'
-import { onAbort, unlessStopped } from '../core/abort.ts'
+import { onAbort } from '../core/abort.ts'
 import { span, traceOf, type Span, type SpanFacts, type SpanOutcome } from '../core/telemetry.ts'
-import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
-import { interruptedMessage } from '../make/tool-messages.ts'
+import { isAllmError, StreamError } from '../errors/errors.ts'
 import {
   applyEvent,
   foldEvent,
   inCallOrder,
   innerPending,
-  isCancellation,
   isDone,
   partialMessages,
   restingReason,
@@ -24,39 +22,29 @@ import { callMetadata, hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
-import {
-  allOf,
-  deniedEvent,
-  judge,
-  unheardEvent,
-  type Judged,
-  type SortedCalls,
-} from '../tools/approval.ts'
-import { toolBatches } from '../tools/batch.ts'
-import { isCallersCall } from '../tools/callers-calls.ts'
-import type { ToolRun } from '../tools/execute.ts'
-import { answerStored } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../types/results.ts'
-import type { CallDecision } from '../types/session.ts'
-import { changedArguments, eventCall, toLate, withChanges } from './decided-calls.ts'
-import { sortedCalls } from './handoff.ts'
+import { settleUnknown } from './failed-calls.ts'
 import {
-  answersIn,
   applyChanges,
-  callKey,
+  cancelled,
+  decisionOn,
   finalizeMessage,
   handOver,
   isFinalizing,
   nextStep,
-  toolsOfCall,
+  openCalls,
+  throwIfStopped,
   turnRequest,
   turnTools,
+  waitFor,
   type LoopState,
+  type ToolRunner,
 } from './prepare.ts'
+import { isCallersCall } from './tool-run.ts'
 
 /**
  * The loop as a source of batches: one step, or with kind `chat` steps until one of them halts, then `chat_completed`.
@@ -100,7 +88,9 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       spans.startStep()
       // A step that was cut goes on where it was: its answer is there already.
       if (!state.active && loop.decisions.length + state.halts.length > 0) {
-        yield* lateResults(loop)
+        if (loop.runner !== undefined) {
+          for await (const batch of loop.runner.lateResults(loop)) yield emit(loop, batch)
+        }
         handOver(loop, state.thread.messages)
         loop.haltedReason = lateHalt(loop) ?? limitAfterResults(loop)
         if (loop.haltedReason !== undefined) {
@@ -118,20 +108,22 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
         if (state.error !== undefined) return
       }
       const answer = toResponse(state)
-      const settled = settleCalls(loop, answer)
-      const { open, known } = settled instanceof Promise ? await settled : settled
-      const changed = changedArguments(loop.decisions, answer.toolCalls)
-      if (known.length > 0) {
-        yield emit(loop, withChanges(known, changed))
-        throwIfStopped(loop)
-      }
-      if (open.length > 0) {
-        const tools = runTools(loop, open, turnTools(loop))
-        for (let read = await tools.next(); read.done !== true; read = await tools.next()) {
-          yield emit(loop, withChanges(read.value, changed))
-          if (state.error !== undefined) break
+      if (runsTools(answer)) {
+        const { settleCalls } = loop.runner ?? noRunner
+        const settled = settleCalls(loop, answer)
+        const { known, run, told } = settled instanceof Promise ? await settled : settled
+        if (known.length > 0) {
+          yield emit(loop, told(known))
+          throwIfStopped(loop)
         }
-        throwIfStopped(loop)
+        if (run !== undefined) {
+          const calls = (loop.source = run())
+          for (let read = await calls.next(); read.done !== true; read = await calls.next()) {
+            yield emit(loop, told(read.value))
+            if (state.error !== undefined) break
+          }
+          throwIfStopped(loop)
+        }
       }
       const step = completedStep(loop, answer)
       const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
@@ -228,7 +220,7 @@ async function prepareTurn(loop: LoopState, prepareStep: PrepareStep): Promise<v
 function mayPrepare(loop: LoopState): boolean {
   const { state, tools } = loop
   if (!state.active) return true
-  return unanswered(loop, toResponse(state)).some(
+  return openCalls(loop, toResponse(state)).some(
     (call) => !tools.tools.has(call.name) || decisionOn(loop, call) === undefined,
   )
 }
@@ -245,162 +237,8 @@ function askModel(loop: LoopState): BatchSource {
   return loop.source
 }
 
-/** The handlers of calls, side by side. */
-function runTools(loop: LoopState, calls: readonly ToolCall[], tools: ToolRun): BatchSource {
-  loop.source = toolBatches(calls, tools)
-  return loop.source
-}
-
-/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. Nor has one that failed. */
-function throwIfStopped(loop: LoopState): void {
-  if (loop.state.error !== undefined || loop.stop.signal.aborted) throw cancelled(loop)
-}
-
-/** Why a run that was stopped ends. */
-function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
-  if (isAllmError(thrown) && isCancellation(thrown)) return thrown
-  return new StreamError('cancelled', 'the run was cancelled', { cause: stop.signal.reason })
-}
-
-/**
- * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.
- *
- * What happened before the run was cut comes first, then what was decided while it waited, then the approval policy. The calls of
- * manual tools that may run are left to the caller, and in manual mode all that may.
- */
-function settleCalls(loop: LoopState, answer: ModelResponse): SortedCalls | Promise<SortedCalls> {
-  if (!runsTools(answer)) return { open: [], known: [] }
-  const tools = turnTools(loop)
-  const leavesAll = loop.mode === 'manual'
-  const all = allOf(
-    unanswered(loop, answer).map((call) => {
-      const decision = decisionOn(loop, call)
-      const before = settledBefore(loop, call, tools, decision)
-      if (before === undefined) return leavesAll ? undefined : judge(call, tools, true)
-      return before === decision?.call && isManual(tools, call) ? undefined : before
-    }),
-  )
-  const sorted = (judged: readonly Judged[]): SortedCalls => {
-    const { open, known } = sortedCalls(judged, loop.state.toolMessages, tools)
-    return { open: leavesAll ? [] : open, known }
-  }
-  return all instanceof Promise ? waitFor(loop, all).then(sorted) : sorted(all)
-}
-
-/** The calls of the answer that have no message. */
-function unanswered({ state }: LoopState, { toolCalls }: ModelResponse): readonly ToolCall[] {
-  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  return toolCalls.filter(({ id }) => !answered.has(id))
-}
-
-/** Waits for something of the caller's. A stop, and leaving the run, ends the wait. */
-function waitFor<T>({ stop }: LoopState, promise: Promise<T>): Promise<T> {
-  return unlessStopped(promise, stop.signal)
-}
-
-function isManual({ tools }: ToolRun, call: ToolCall): boolean {
-  return isCallersCall(tools.get(call.name), call)
-}
-
-/** What was decided about a call of the step under way. */
-function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
-  return decisions.find(({ call, late }) => call.id === id && late !== true)
-}
-
-/**
- * The answer to a call that was started before the run was cut or decided about while it waited, or the call itself if it runs
- * now. Returns `undefined` for a call that nothing is known about.
- *
- * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
- * interrupted, and reported.
- */
-function settledBefore(
-  loop: LoopState,
-  call: ToolCall,
-  tools: ToolRun,
-  decision: CallDecision | undefined,
-): Judged | Promise<Judged> {
-  const { state } = loop
-  const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
-  if (stored !== undefined) return answerStored(call, stored, tools)
-  // In a pass without tools nothing can have run.
-  const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
-  const isAgent = tools.tools.get(call.name)?.agent !== undefined
-  // The inner run goes on where it was.
-  if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
-    return decision?.call ?? call
-  }
-  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
-    return interrupted(loop, call, decision?.answer)
-  }
-  if (decision === undefined) return wasStarted ? call : undefined
-  const { deny, answer } = decision
-  if (deny !== undefined) return deniedEvent(call, deny)
-  const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
-  return answer === undefined || hasHandler ? decision.call : unheardEvent(call, answer)
-}
-
-/**
- * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
- * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
- */
-async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
-  const { thread, halts } = loop.state
-  const { messages } = thread
-  // What was asked before the run was cut is not asked again.
-  const late = loop.decisions.filter(
-    ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
-  )
-  loop.decisions = []
-  const keyOf = ({ id }: ToolCall): string => {
-    const at = messages.findLastIndex(({ toolCalls = [] }) =>
-      toolCalls.some((own) => own.id === id),
-    )
-    return callKey(loop, at, id)
-  }
-  const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
-  const changed = changedArguments(late, written)
-  const answers = answersIn(late)
-  /** The calls to be run, with the tools of the engine that asked for them. */
-  const open = new Map<unknown, { readonly tools: ToolRun; readonly calls: ToolCall[] }>()
-  for (const decision of late) {
-    const { call } = decision
-    const { key, tools: own } = toolsOfCall(loop, call)
-    const tools = { ...own, keyOf, answers, inner: loop.inner }
-    const settled = settledBefore(loop, call, tools, decision)
-    const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
-    if (earlier === undefined || !('type' in earlier)) {
-      const known = open.get(key)
-      if (known === undefined) open.set(key, { tools, calls: [call] })
-      else known.calls.push(call)
-    } else yield emit(loop, [toLate(call, earlier, changed)])
-    throwIfStopped(loop)
-  }
-  for (const { tools, calls } of open.values()) {
-    const byId = new Map(calls.map((call) => [call.id, call]))
-    const running = runTools(loop, calls, tools)
-    for (let read = await running.next(); read.done !== true; read = await running.next()) {
-      yield emit(
-        loop,
-        read.value.map((event) => toLate(byId.get(eventCall(event)), event, changed)),
-      )
-      if (loop.state.error !== undefined) break
-    }
-    throwIfStopped(loop)
-  }
-}
-
-/** The answer to a call that was started and left no result. What the user answered to its question is told with it. */
-function interrupted(
-  { span }: LoopState,
-  call: ToolCall,
-  answer: Message['content'] | undefined,
-): StreamEvent {
-  span.event({ name: 'tool.interrupted', toolName: call.name, toolCallId: call.id })
-  const reason = 'interrupted'
-  const { content } = interruptedMessage(call.id, reason, answer)
-  return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
-}
+/** A loop without tools has no tool of any name. */
+const noRunner: Pick<ToolRunner, 'settleCalls'> = { settleCalls: settleUnknown }
 
 /** The event that ends a step. */
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
@@ -432,9 +270,9 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
 function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCall[] {
   if (!runsTools(response)) return []
   const tools = turnTools(loop)
-  return unanswered(loop, response).flatMap((call) => {
+  return openCalls(loop, response).flatMap((call) => {
     const isAsked = loop.state.requested.some(({ id }) => id === call.id)
-    const isLeft = loop.mode === 'manual' || isManual(tools, call)
+    const isLeft = loop.mode === 'manual' || isCallersCall(tools.tools.get(call.name), call)
     return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
 }

@@ -6,8 +6,11 @@ import type {
   NextStep,
   StepChanges,
 } from '../contracts/options.ts'
+import { toolRunner, type Tool } from '../contracts/tool.ts'
+import { unlessStopped } from '../core/abort.ts'
 import { unobserved, type Span } from '../core/telemetry.ts'
-import { createCollector, midStep, type Collector } from '../run/collector.ts'
+import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
+import { createCollector, isCancellation, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
   callMetadata,
@@ -20,9 +23,8 @@ import {
 import type { BatchSource } from '../run/run-stream.ts'
 import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
-import { projectTools, toolTable } from '../tools/compact-tools.ts'
-import { defaultToolTimeoutMs, type ToolRun } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
+import type { Batch } from '../types/events.ts'
 import type { JsonValue } from '../types/json.ts'
 import {
   toMessages,
@@ -33,9 +35,11 @@ import {
 } from '../types/message.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
+import type { ModelResponse } from '../types/response.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision, RunProgress } from '../types/session.ts'
-import { contextAfter, contextOfCall, handoffIn } from './handoff.ts'
+import { contextAfter, handoffIn } from './handoff.ts'
+import { defaultToolTimeoutMs, type ToolRun } from './tool-run.ts'
 
 /** What a loop has from the engine that answers. A handoff replaces it. */
 interface LoopSettings {
@@ -47,6 +51,30 @@ interface LoopSettings {
   tools: ToolRun
   /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
   specs: readonly ToolSpec[]
+  /** Answers calls. A loop that has never had a tool has none. */
+  runner: ToolRunner | undefined
+}
+
+/** What `tool` brings: how tools are offered to a model, and how its calls are answered. `tools/answer-calls.ts` makes it. */
+export interface ToolRunner {
+  /** The tools by name, as they run. */
+  table(tools: readonly Tool[]): ToolRun['tools']
+  /** The tools as the model sees them. */
+  specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
+  /** Decides about the open calls of an answer. */
+  settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
+  /** Runs what was approved after the model had been told that there is no result yet. */
+  lateResults(loop: LoopState): AsyncGenerator<Batch, void>
+}
+
+/** The open calls of an answer that was decided about. The loop folds and emits their events. */
+export interface SettledCalls {
+  /** The events of calls that are settled without running. */
+  readonly known: Batch
+  /** Runs the others; absent if there are none. */
+  readonly run: (() => BatchSource) | undefined
+  /** The events of calls as the model is to be told of them. */
+  readonly told: (batch: Batch) => Batch
 }
 
 /** A loop under way. Its `state` is the fold of every event that it emitted. */
@@ -103,6 +131,8 @@ interface LoopStart {
   readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
+  /** Sessions bring it, because they may have calls that wait. Otherwise the tools do. */
+  readonly runner?: ToolRunner | undefined
 }
 
 /** Settles everything that a loop needs. Nothing is sent. */
@@ -114,16 +144,18 @@ export function createLoop(
 ): LoopState {
   const entry = runContext(engine, options, session)
   const approved = decisionsOf(start.state, options?.approvals, entry)
-  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), start.kind)
+  const { kind } = start
+  const runner = start.runner ?? runnerOf(entry.tools)
+  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), { kind, runner })
   const { context } = settings
-  if (finalizes(entry, start.kind) && optionOf(entry, 'responseFormat') === undefined) {
+  if (finalizes(entry, kind) && optionOf(entry, 'responseFormat') === undefined) {
     const problem = 'needs a responseFormat to finalize with'
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   const turns = start.turns || turnsIn(start.state)
   return {
     ...settings,
-    kind: start.kind,
+    kind,
     entry,
     state: start.state,
     continued: start.state.active,
@@ -145,16 +177,36 @@ export function createLoop(
   }
 }
 
-function settingsOf(context: RunContext, kind: LoopState['kind']): LoopSettings {
+function settingsOf(
+  context: RunContext,
+  { kind, runner: known }: Pick<LoopStart, 'kind' | 'runner'>,
+): LoopSettings {
   const format = optionOf(context, 'responseFormat')
+  const runner = known ?? runnerOf(context.tools)
   return {
     context,
     maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
     finalize: finalizes(context, kind) && format !== undefined,
-    tools: toolRun(context),
-    specs: projectTools(context.tools, optionOf(context, 'toolChoice')),
+    tools: toolRun(context, runner?.table(context.tools) ?? noTools),
+    specs: runner?.specs(context.tools, optionOf(context, 'toolChoice')) ?? [],
+    runner,
   }
+}
+
+/** The runner that tools bring; `undefined` if there are none. Tools that cannot be run are refused. */
+function runnerOf(tools: readonly Tool[]): ToolRunner | undefined {
+  const made = tools.find(isMade)
+  if (made === undefined && tools.length > 0) {
+    const problem = 'must be made by tool({…}): that brings the code which answers its calls'
+    throw refusal('invalid_tool', 'tools[0]', problem)
+  }
+  return made?.[toolRunner]
+}
+
+/** Whether `tool` made a tool, in this copy of the package or in another. */
+function isMade(tool: Tool): tool is Tool & { readonly [toolRunner]: ToolRunner } {
+  return tool[toolRunner] !== undefined
 }
 
 /** Whether a second pass is wanted. A single step has none: a format applies to it directly. */
@@ -166,18 +218,8 @@ function finalizes(context: RunContext, kind: LoopState['kind']): boolean {
 export function handOver(loop: LoopState, newMessages: readonly Message[]): void {
   if (!newMessages.some((message) => handoffIn(message) !== undefined)) return
   const context = contextAfter(loop.entry, loop.state.thread.messages)
-  Object.assign(loop, settingsOf(context, loop.kind))
+  Object.assign(loop, settingsOf(context, loop))
   loop.isChecked = false
-}
-
-/** The tools that answer a call of an earlier step: those of the engine that asked for it, which `key` stands for. */
-export function toolsOfCall(
-  loop: LoopState,
-  { id }: ToolCall,
-): { readonly key: unknown; readonly tools: ToolRun } {
-  const context = contextOfCall(loop.entry, loop.state.thread, id)
-  const tools = context === loop.context ? loop.tools : toolRun(context)
-  return { key: context.engine.defaults, tools }
 }
 
 /** The model calls that led to an answer which was there before the run. */
@@ -255,10 +297,11 @@ export function toDecision(call: ToolCall, approval: Approval): CallDecision {
   return { call: { ...rest, arguments: approval.arguments } }
 }
 
-function toolRun(run: RunContext): ToolRun {
-  const { engine, call, context, requestId, sessionId, tools } = run
+/** Everything that the calls of a run need. */
+export function toolRun(run: RunContext, tools: ToolRun['tools']): ToolRun {
+  const { engine, call, context, requestId, sessionId } = run
   return {
-    tools: toolTable(tools),
+    tools,
     context,
     requestId,
     sessionId,
@@ -276,6 +319,22 @@ function toolRun(run: RunContext): ToolRun {
     depth: engine.depth ?? 0,
     metadata: callMetadata(run),
   }
+}
+
+/** Waits for something of the caller's. A stop, and leaving the run, ends the wait. */
+export function waitFor<T>({ stop }: LoopState, promise: Promise<T>): Promise<T> {
+  return unlessStopped(promise, stop.signal)
+}
+
+/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. Nor has one that failed. */
+export function throwIfStopped(loop: LoopState): void {
+  if (loop.state.error !== undefined || loop.stop.signal.aborted) throw cancelled(loop)
+}
+
+/** Why a run that was stopped ends. */
+export function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
+  if (isAllmError(thrown) && isCancellation(thrown)) return thrown
+  return new StreamError('cancelled', 'the run was cancelled', { cause: stop.signal.reason })
 }
 
 /** Asks for the structured answer of `structuredFinalize`. Its metadata tells a run that was cut where it was. */
@@ -307,6 +366,17 @@ export function turnTools(loop: LoopState): ToolRun {
 /** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
 export function callKey({ context }: LoopState, answer: number, callId: string): string {
   return `${context.sessionId ?? context.requestId}:${answer}:${callId}`
+}
+
+/** The calls of an answer that have no message. */
+export function openCalls({ state }: LoopState, { toolCalls }: ModelResponse): readonly ToolCall[] {
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  return toolCalls.filter(({ id }) => !answered.has(id))
+}
+
+/** What was decided about a call of the step under way. */
+export function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
+  return decisions.find(({ call, late }) => call.id === id && late !== true)
 }
 
 /** The users' answers among decisions, by call. */
@@ -364,14 +434,14 @@ function pickedTools(
     return []
   })
   refuseReturn(issues)
+  loop.runner ??= runnerOf(picked)
+  const choice = toolChoice ?? optionOf(context, 'toolChoice')
   const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
+  // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
+  const runnable = isBound ? mergeByName(context.tools, picked) : picked
   return {
-    // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
-    tools: {
-      ...loop.tools,
-      tools: toolTable(isBound ? mergeByName(context.tools, picked) : picked),
-    },
-    specs: projectTools(picked, toolChoice ?? optionOf(context, 'toolChoice')),
+    tools: { ...loop.tools, tools: loop.runner?.table(runnable) ?? noTools },
+    specs: loop.runner?.specs(picked, choice) ?? [],
   }
 }
 

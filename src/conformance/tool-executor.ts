@@ -6,7 +6,7 @@ import {
   type ToolExecutor,
   type ToolHandler,
 } from '../contracts/tool.ts'
-import { askUser, fail, halt } from '../make/tools.ts'
+import { askUser, fail, halt } from '../make/outcomes.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'

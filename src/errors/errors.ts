@@ -23,9 +23,9 @@ interface ErrorDetails {
  *
  * Messages and metadata never contain an API key: any text that looks like one is redacted here.
  */
-export abstract class AllmError extends Error {
+export abstract class AllmError<Reason extends string = string> extends Error {
   abstract readonly kind: ErrorKind
-  abstract readonly reason: string
+  readonly reason: Reason
   readonly metadata: JsonObject
   readonly requestId: string | undefined
   /** What had been received when the call failed. Set on errors that reject `generate`, `step` and `chat`. */
@@ -33,8 +33,9 @@ export abstract class AllmError extends Error {
   /** The failures before this one, the first one first: those of the adapters that a fallback has tried. Empty for most errors. */
   causes: readonly AnyAllmError[]
 
-  constructor(message: string, details: ErrorDetails = {}) {
+  constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
     super(redact(message), details.cause === undefined ? {} : { cause: details.cause })
+    this.reason = reason
     this.metadata = redactJson(toJsonValue(details.metadata ?? {}) as JsonObject)
     this.requestId = details.requestId
     this.partial = details.partial
@@ -170,16 +171,14 @@ export interface AdapterErrorDetails extends ErrorDetails {
 /** A failed call to a provider, for chat or for images. */
 abstract class CallError<
   Reason extends AdapterErrorReason | ImageAdapterErrorReason,
-> extends AllmError {
-  readonly reason: Reason
+> extends AllmError<Reason> {
   readonly provider: string | undefined
   readonly status: number | undefined
   readonly retryAfterMs: number | undefined
   readonly retryable: boolean
 
   constructor(reason: Reason, message: string, details: AdapterErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
+    super(reason, message, details)
     this.provider = details.provider
     this.status = Number.isInteger(details.status) ? count(details.status) : undefined
     this.retryAfterMs = count(details.retryAfterMs)
@@ -236,16 +235,14 @@ interface StreamErrorDetails extends ErrorDetails {
 }
 
 /** The transport broke, or the stream was stopped. Branch on `reason`. */
-export class StreamError extends AllmError {
+export class StreamError extends AllmError<StreamErrorReason> {
   override readonly name = 'StreamError'
   readonly kind = 'stream'
-  readonly reason: StreamErrorReason
   readonly provider: string | undefined
   readonly eventIndex: number | undefined
 
   constructor(reason: StreamErrorReason, message: string, details: StreamErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
+    super(reason, message, details)
     this.provider = details.provider
     this.eventIndex = Number.isInteger(details.eventIndex) ? count(details.eventIndex) : undefined
   }
@@ -321,16 +318,14 @@ interface ToolErrorDetails extends ErrorDetails {
 }
 
 /** A tool call failed. The model reads one short sentence about it; the caller gets the whole error. */
-export class ToolError extends AllmError {
+export class ToolError extends AllmError<ToolErrorReason> {
   override readonly name = 'ToolError'
   readonly kind = 'tool'
-  readonly reason: ToolErrorReason
   readonly toolName: string | undefined
   readonly toolCallId: string | undefined
 
   constructor(reason: ToolErrorReason, message: string, details: ToolErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
+    super(reason, message, details)
     this.toolName = details.toolName
     this.toolCallId = details.toolCallId
   }
@@ -356,15 +351,13 @@ interface EngineErrorDetails extends ErrorDetails {
 }
 
 /** The engine is not configured for the call. Nothing was sent. */
-export class EngineError extends AllmError {
+export class EngineError extends AllmError<EngineErrorReason> {
   override readonly name = 'EngineError'
   readonly kind = 'engine'
-  readonly reason: EngineErrorReason
   readonly provider: string | undefined
 
   constructor(reason: EngineErrorReason, message: string, details: EngineErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
+    super(reason, message, details)
     this.provider = details.provider
   }
 }
@@ -388,15 +381,13 @@ export const validationErrorReasons = [
 export type ValidationErrorReason = (typeof validationErrorReasons)[number]
 
 /** A value is invalid. `issues` lists every problem with its path. Nothing was sent, unless the reason is `invalid_output`. */
-export class ValidationError extends AllmError {
+export class ValidationError extends AllmError<ValidationErrorReason> {
   override readonly name = 'ValidationError'
   readonly kind = 'validation'
-  readonly reason: ValidationErrorReason
   readonly issues: readonly Issue[]
 
   constructor(reason: ValidationErrorReason, issues: readonly Issue[], details: ErrorDetails = {}) {
-    super(`${reason.replaceAll('_', ' ')}: ${issueList(issues)}`, details)
-    this.reason = reason
+    super(reason, `${reason.replaceAll('_', ' ')}: ${issueList(issues)}`, details)
     this.issues = issues.map(({ path, problem }) => ({ path, problem: redact(problem) }))
   }
 }
@@ -436,13 +427,7 @@ export type SessionErrorReason = (typeof sessionErrorReasons)[number]
  * A session refused an operation, or could not be read or stored. It was not changed. The message of a refused operation names
  * those that are legal now.
  */
-export class SessionError extends AllmError {
+export class SessionError extends AllmError<SessionErrorReason> {
   override readonly name = 'SessionError'
   readonly kind = 'session'
-  readonly reason: SessionErrorReason
-
-  constructor(reason: SessionErrorReason, message: string, details: ErrorDetails = {}) {
-    super(message, details)
-    this.reason = reason
-  }
 }

@@ -13,7 +13,6 @@ import {
   type ToolSpec,
 } from '../types/request.ts'
 import { isStandardSchema, type NeedsJsonSchema } from '../types/standard-schema.ts'
-import { toToolSpec } from './tools.ts'
 
 /** The fields of a request besides its messages. Each is also an option of a call. */
 interface ModelRequestOptions extends Pick<
@@ -130,4 +129,11 @@ export function imageRequest(
     providerOptions,
     metadata,
   })
+}
+
+/** The part of a tool that a model sees, as plain data. */
+export function toToolSpec(from: ToolSpec): ToolSpec {
+  const { name, description, schema, strict, providerOptions } = from
+  const spec = { name, description, schema, strict, providerOptions }
+  return defined<ToolSpec>(spec satisfies Record<keyof ToolSpec, unknown>)
 }

@@ -1,7 +1,7 @@
 import type { HandlerOptions } from '../contracts/tool.ts'
 import { onAbort } from '../core/abort.ts'
 import { startTimer, type Clock } from '../core/clock.ts'
-import { fail } from '../make/tools.ts'
+import { fail } from '../make/outcomes.ts'
 import type { JsonObject } from '../types/json.ts'
 import { resultOf, type ResultOptions } from './content.ts'
 import { askedOf, cancelled, readQuestion, readReply, type Asked, type Reply } from './elicit.ts'

@@ -1,6 +1,6 @@
 import type { ResultPart } from '../contracts/tool.ts'
+import { content, fail } from '../make/outcomes.ts'
 import { sniffMimeType } from '../make/sniff.ts'
-import { content, fail } from '../make/tools.ts'
 import { listOf } from '../schema/flatten-schema.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import { parseJson } from '../types/guards.ts'

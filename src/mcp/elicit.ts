@@ -1,5 +1,5 @@
 import type { HandlerOutcome } from '../contracts/tool.ts'
-import { askUser } from '../make/tools.ts'
+import { askUser } from '../make/outcomes.ts'
 import { listOf } from '../schema/flatten-schema.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import { defined, isObject, parseJson } from '../types/guards.ts'

@@ -1,7 +1,6 @@
 import type { Tool } from '../contracts/tool.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { issueList, ValidationError } from '../errors/errors.ts'
-import { tool } from '../make/tools.ts'
 import {
   anyFunction,
   assertValid,
@@ -17,6 +16,7 @@ import {
   type Check,
   type Checks,
 } from '../schema/checks.ts'
+import { tool } from '../tools/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'

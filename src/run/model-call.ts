@@ -9,16 +9,15 @@ import { span, unobserved, type RunTrace, type Span, type SpanFacts } from '../c
 import { idleTimer, type IdleTimer } from '../core/timers.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import {
-  AdapterError,
   cancelledCall,
   EngineError,
+  failedCall,
   isAllmError,
   StreamError,
   timedOutCall,
   type AllmError,
   type AnyAllmError,
 } from '../errors/errors.ts'
-import { thrownText } from '../errors/to-json-value.ts'
 import { eventGate, type EventGate } from '../make/gate.ts'
 import { unknownProviders } from '../make/provider-options.ts'
 import { assertValid } from '../schema/checks.ts'
@@ -430,7 +429,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
     }),
     pull: () => attempt.source.next(),
     onResult: ({ done, value }) => settle(attempt)?.resolve(done === true ? undefined : value),
-    onError: (error) => settle(attempt)?.reject(typed(error, call)),
+    onError: (error) => settle(attempt)?.reject(failedCall(error, call)),
     stopped: undefined,
     waiting: undefined,
   }
@@ -442,7 +441,7 @@ function openSource(call: ModelCall, options: AdapterOptions): Attempt['source']
   try {
     return call.adapter.stream(call.request, options)[Symbol.asyncIterator]()
   } catch (error) {
-    throw typed(error, call)
+    throw failedCall(error, call)
   }
 }
 
@@ -554,13 +553,6 @@ function truncated({ provider, requestId }: ModelCall, eventIndex: number): Stre
   const what = eventIndex === 0 ? 'without any event' : 'early, without message_completed'
   const message = `the answer of ${provider} ended ${what}`
   return new StreamError('truncated', message, { provider, requestId, eventIndex })
-}
-
-/** An error of the library as it is; anything else that an adapter throws is `unknown`, with the original as its cause. */
-function typed(error: unknown, { provider, requestId }: ModelCall): AllmError {
-  if (isAllmError(error)) return error
-  const message = `${provider} failed: ${thrownText(error)}`
-  return new AdapterError('unknown', message, { provider, requestId, cause: error })
 }
 
 /** What telemetry says of a call at its start. */

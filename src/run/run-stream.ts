@@ -48,10 +48,11 @@ export const responseChecks: Readonly<Record<keyof ResponseInit, Check>> = {
   headers: () => fine,
 }
 
-const httpResponseInit = optionsOf({
-  ...responseChecks,
-  ...viewChecks,
-} satisfies Readonly<Record<keyof HttpResponseInit, Check>>)
+/** The problems of the settings of a response. */
+const httpResponseInit: Check = (init) => {
+  const checks = { ...responseChecks, ...viewChecks }
+  return optionsOf(checks satisfies Readonly<Record<keyof HttpResponseInit, Check>>)(init)
+}
 
 /** An iterator of event batches. Every run inside the library is one. */
 export interface BatchSource {

@@ -40,10 +40,10 @@ export interface ViewOptions {
 
 /** The checks of a view's options. */
 export const viewChecks: Readonly<Record<keyof ViewOptions, Check>> = {
-  include: listOf(oneOf(viewIncludes)),
+  include: /* @__PURE__ */ listOf(/* @__PURE__ */ oneOf(viewIncludes)),
 }
 
-const viewOptions = optionsOf(viewChecks)
+const viewOptions = /* @__PURE__ */ optionsOf(viewChecks)
 
 /** A tool call as a browser sees it. */
 export interface ViewToolCall {

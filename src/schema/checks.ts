@@ -28,7 +28,7 @@ export function must(wording: string, test: (value: unknown) => boolean): Check 
 export const anyFunction: Check = must('a function', (value) => typeof value === 'function')
 
 /** A source of time. */
-export const anyClock: Check = must('a clock', isObject)
+export const anyClock: Check = /* @__PURE__ */ must('a clock', isObject)
 
 /** The problem of a value of the wrong kind. `wording` completes the sentence "must be …". */
 export function refuse(wording: string, value: unknown): readonly Issue[] {

@@ -4,6 +4,7 @@ import { outcomeBrand, type ContentOutcome, type ResultPart } from '../contracts
 import { randomId } from '../core/ids.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
 import { submitOptions, toolResult, user, type SubmitOptions } from '../make/messages.ts'
+import { content } from '../make/outcomes.ts'
 import {
   answeredMessage,
   approvedContent,
@@ -15,7 +16,6 @@ import {
   reportedMessage,
   toLateMessage,
 } from '../make/tool-messages.ts'
-import { content } from '../make/tools.ts'
 import { goesOn, isMark } from '../run/inner-runs.ts'
 import {
   assertValid,

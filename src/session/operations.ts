@@ -6,6 +6,7 @@ import {
   type ChatResultOf,
   type ManualCall,
 } from '../chat/chat.ts'
+import { disown } from '../chat/failed-calls.ts'
 import { contextOfCall } from '../chat/handoff.ts'
 import { limitAfterResults, loopSource } from '../chat/loop.ts'
 import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
@@ -38,7 +39,8 @@ import {
 } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
-import { checkArguments, disown } from '../tools/execute.ts'
+import { runner } from '../tools/answer-calls.ts'
+import { checkArguments } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -330,7 +332,7 @@ function prepare(
   const { turns = 0, attempts, decisions, late, inner, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
-  const start = { kind, state, turns, attempts, mode, decisions, late, inner, traced }
+  const start = { kind, state, turns, attempts, mode, decisions, late, inner, traced, runner }
   const loop = createLoop(engine, start, options, { sessionId, context })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }

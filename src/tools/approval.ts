@@ -1,14 +1,12 @@
+import { deniedEvent, messageOf } from '../chat/failed-calls.ts'
+import type { Judged } from '../chat/handoff.ts'
+import { isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { deniedContent, unheardContent } from '../make/tool-messages.ts'
+import { unheardContent } from '../make/tool-messages.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import { isCallersCall } from './callers-calls.ts'
-import { checkArguments, type ToolRun } from './execute.ts'
-import { messageOf } from './failures.ts'
-
-/** What becomes of a call: the call itself if it runs, the event that settles it, or nothing if the caller answers it. */
-export type Judged = ToolCall | StreamEvent | undefined
+import { checkArguments } from './execute.ts'
 
 /**
  * Decides about a call before it runs. Returns a promise only if something has to be waited for. With `leaveManual` the caller answers
@@ -122,16 +120,6 @@ export function sortCalls(all: readonly Judged[]): SortedCalls {
     else open.push(outcome)
   }
   return { open, known }
-}
-
-/** A call that is denied is answered without running. */
-export function deniedEvent({ id }: ToolCall, reason: string): StreamEvent {
-  return {
-    type: 'tool_result_encoded',
-    id,
-    content: deniedContent(reason),
-    metadata: { denied: true },
-  }
 }
 
 /** A call whose question the user answered, and whose handler is not there to be called again, is answered with the user's words. */

@@ -1,22 +1,16 @@
-import type { Tool } from '../contracts/tool.ts'
+import { toolFailure } from '../chat/failed-calls.ts'
+import { callFacts, defaultMaxConcurrency, startEvent, type ToolRun } from '../chat/tool-run.ts'
 import { onAbort } from '../core/abort.ts'
 import { reasonOf } from '../core/clock.ts'
-import { span, type SpanFacts } from '../core/telemetry.ts'
+import { span } from '../core/telemetry.ts'
 import { deadlineTimer, type DeadlineTimer } from '../core/timers.ts'
 import { isAllmError, StreamError, ToolError, type AllmError } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonValue } from '../types/json.ts'
 import type { ToolCall } from '../types/message.ts'
-import {
-  defaultMaxConcurrency,
-  executeTool,
-  type Execution,
-  type ToolOutcome,
-  type ToolRun,
-} from './execute.ts'
-import { toolFailure } from './failures.ts'
+import { executeTool, type Execution, type ToolOutcome } from './execute.ts'
 import { plainJson } from './json.ts'
 import { answerCall, type Answer, type AnswerEvent } from './results.ts'
 
@@ -181,9 +175,7 @@ function announceNext(live: LiveBatch): void {
   if (free <= 0 || live.reached === live.calls.length || stopsHere(live)) return
   live.announced = live.calls.slice(live.reached, live.reached + free)
   live.reached += live.announced.length
-  for (const { id, name, arguments: args } of live.announced) {
-    live.events.push({ type: 'tool_execution_started', id, name, arguments: args })
-  }
+  live.events.push(...live.announced.map(startEvent))
 }
 
 function stopsHere(live: LiveBatch): boolean {
@@ -409,23 +401,6 @@ function reportLate(execution: Execution, outcome: ToolOutcome): void {
 
 function isTimeout(reason: unknown): boolean {
   return reason instanceof ToolError && reason.reason === 'timeout'
-}
-
-/** What telemetry says of a call at its start. */
-function callFacts(
-  call: ToolCall,
-  tool: Tool | undefined,
-  { requestId, sessionId, metadata }: ToolRun,
-): SpanFacts & { readonly content: JsonObject } {
-  return {
-    requestId,
-    sessionId,
-    metadata,
-    toolName: call.name,
-    toolCallId: call.id,
-    toolDescription: tool?.description,
-    content: call.arguments,
-  }
 }
 
 /** The error of a batch that was stopped by its signal: the signal's reason if that is an error of the library. */

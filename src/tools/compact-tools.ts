@@ -1,6 +1,6 @@
 import type { Tool } from '../contracts/tool.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { toToolSpec } from '../make/tools.ts'
+import { toToolSpec } from '../make/requests.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { repeatedNames } from '../schema/validate.ts'
 import { defined, isObject } from '../types/guards.ts'

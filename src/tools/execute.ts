@@ -1,18 +1,15 @@
-import type { Engine, EngineContext } from '../contracts/engine.ts'
-import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
+import { messageOf, noSuchTool, toolFailure } from '../chat/failed-calls.ts'
+import type { ToolRun } from '../chat/tool-run.ts'
 import {
   agentChannel,
   outcomeBrand,
   type AgentChannel,
   type AgentOutcome,
-  type ToolExecutor,
-  type ToolResultEncoder,
   type HandlerOptions,
   type Tool,
 } from '../contracts/tool.ts'
-import { reasonOf, type Clock } from '../core/clock.ts'
-import type { NewId } from '../core/ids.ts'
-import type { RunTrace, Span } from '../core/telemetry.ts'
+import { reasonOf } from '../core/clock.ts'
+import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { readObject } from '../make/gate.ts'
 import { withinSpan } from '../run/engine.ts'
@@ -20,14 +17,13 @@ import { isPlainObject, within } from '../schema/checks.ts'
 import { schemaIssues } from '../schema/json-schema.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { isObject } from '../types/guards.ts'
+import { isObject, isThenable } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { Part, ToolCall } from '../types/message.ts'
+import type { ToolCall } from '../types/message.ts'
 import { loopHaltReasons } from '../types/results.ts'
-import type { RunProgress, Session } from '../types/session.ts'
+import type { Session } from '../types/session.ts'
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../types/standard-schema.ts'
 import { isToolHelp } from './compact-tools.ts'
-import { invalidArguments, messageOf, noSuchTool, raised, toolFailure } from './failures.ts'
 import { plainJson } from './json.ts'
 
 /**
@@ -303,58 +299,23 @@ function malformed(
   return { type: 'error', error: toolFailure('invalid_return', call, message, { metadata }) }
 }
 
-/** Whether a value is a promise or anything that `await` would treat as one. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
-    'then' in value &&
-    typeof value.then === 'function'
-  )
+/** A handler, or an executor, threw. */
+function raised(call: ToolCall, thrown: unknown): ToolError {
+  const text = messageOf(thrown)
+  const message = text === '' ? `tool ${call.name} failed` : `tool ${call.name} failed: ${text}`
+  return toolFailure('handler_raised', call, message, { cause: thrown })
 }
 
-/** Prevents an unhandled rejection of an abandoned promise. */
-export function disown(value: unknown): void {
-  if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
-}
-
-/** The deadline of a tool call unless the tool, the call or the engine sets one. */
-export const defaultToolTimeoutMs = 30_000
-
-/** How many handlers run at once unless the call or the engine says otherwise. Handlers wait for I/O: processors do not matter. */
-export const defaultMaxConcurrency = 8
-
-/** Everything that a batch of tool calls needs, with all defaults settled. */
-export interface ToolRun {
-  /** The tools that may be called, by name. `toolTable` makes it. */
-  readonly tools: ReadonlyMap<string, Tool>
-  /** A new record for each handler and hook. */
-  readonly context: () => EngineContext
-  readonly requestId?: string | undefined
-  readonly sessionId?: string | undefined
-  readonly engine?: Engine | undefined
-  /** Absent: the tool's own handler is called. */
-  readonly executor?: ToolExecutor | undefined
-  /** Absent: JSON, with strings as they are. */
-  readonly encoder?: ToolResultEncoder | undefined
-  readonly onToolError: OnToolError
-  /** Decides which calls run. Absent: those of tools without `needsApproval`. */
-  readonly approve?: ApprovePolicy | undefined
-  /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
-  readonly keyOf?: ((call: ToolCall) => string) | undefined
-  /** The sessions of agents inside calls that an earlier run entered, by call. */
-  readonly inner?: RunProgress['inner'] | undefined
-  /** How many agents the run is inside of. Absent: none. */
-  readonly depth?: number | undefined
-  /** What users answered to handlers that asked to be called again, by call. */
-  readonly answers?: ReadonlyMap<string, string | readonly Part[]> | undefined
-  /** The deadline of a call whose tool has none of its own. `Infinity` is none. */
-  readonly timeoutMs: number
-  /** Absent: 8. */
-  readonly maxConcurrency?: number | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly trace: RunTrace
-  /** The caller's, for telemetry. */
-  readonly metadata?: JsonObject | undefined
+/** The arguments are invalid. The message names each place and its problem, as far as they fit. */
+function invalidArguments(call: ToolCall, issues: readonly Issue[]): ToolError {
+  let message = 'invalid arguments'
+  let told = 0
+  for (const { path, problem } of issues) {
+    const text = path === '' ? problem : `${path}: ${problem}`
+    if (told > 0 && message.length + text.length > 260) break
+    message += `${told === 0 ? ':' : ';'} ${text}`
+    told++
+  }
+  if (told < issues.length) message += `; and ${issues.length - told} more`
+  return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
 }

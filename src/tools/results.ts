@@ -1,11 +1,19 @@
-import type { OnToolError } from '../contracts/options.ts'
+import {
+  decide,
+  encodedText,
+  failureEvent,
+  messageOf,
+  shorten,
+  toolFailure,
+  unencodable,
+  type ErrorDecision,
+} from '../chat/failed-calls.ts'
+import type { ToolRun } from '../chat/tool-run.ts'
 import { outcomeBrand, type Tool, type ToolResultEncoder } from '../contracts/tool.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { ToolError } from '../errors/errors.ts'
-import { redact } from '../errors/redact.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import { typeIssues } from '../make/sniff.ts'
-import { describe } from '../schema/checks.ts'
 import { resultParts } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/events.ts'
@@ -14,8 +22,7 @@ import type { JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import type { StoredResult } from '../types/session.ts'
 import { helpFor } from './compact-tools.ts'
-import { disown, isThenable, type ToolRun, type CallContext, type ToolOutcome } from './execute.ts'
-import { messageOf, toolFailure, unencodable } from './failures.ts'
+import type { CallContext, ToolOutcome } from './execute.ts'
 import { plainJson } from './json.ts'
 
 /** Turns an outcome into the events that answer the call: encodes a value, applies the error policy to a failure. Never throws. */
@@ -134,94 +141,10 @@ function answerFailure(execution: CallContext, error: ToolError): Answer | Promi
 }
 
 function answerDecided(execution: CallContext, error: ToolError, decision: ErrorDecision): Answer {
-  const { call, tool } = execution
-  const result = { error: error.toJSON() }
-  const { content, haltedBy } = follow(execution, decision)
-  const { id } = call
-  const answered = { type: 'tool_result_encoded', id } as const
-  const event: AnswerEvent =
-    content === undefined
-      ? { ...answered, content: errorContent(error, tool), metadata: { isError: true } }
-      : { ...answered, content }
-  if (haltedBy === undefined) return { result, event, error }
-  const halt = { reason: 'tool_error', toolCallId: id, error: haltedBy.toJSON() }
-  return { result, event: { ...event, halt }, error }
-}
-
-interface Consequence {
-  /** What the model reads instead of the error. */
-  readonly content?: Message['content']
-  /** Why the loop stops, when it does. */
-  readonly haltedBy?: ToolError
-}
-
-function follow({ call, run }: CallContext, decision: ErrorDecision): Consequence {
-  switch (decision.type) {
-    case 'tell':
-      return {}
-    case 'halt':
-      return { haltedBy: decision.error }
-    case 'replace':
-      try {
-        return { content: encodeResult(decision.value, run.encoder).content }
-      } catch (thrown) {
-        return { haltedBy: unencodable(call, thrown) }
-      }
-    default:
-      return assertNever(decision)
-  }
-}
-
-/** What happens after a failed call: the model reads the error, it reads something else, or the loop stops. */
-type ErrorDecision =
-  | { readonly type: 'tell' }
-  | { readonly type: 'replace'; readonly value: unknown }
-  /** `error` is why: the call's own, or that of a policy function that failed. */
-  | { readonly type: 'halt'; readonly error: ToolError }
-
-/**
- * Applies the policy to one failed call; a function is called once, and may be async.
- *
- * A function that throws, rejects, or returns anything but `'continue'`, `{continue: value}` and `'halt'`, halts with `invalid_return`.
- */
-function decide(
-  policy: OnToolError,
-  call: ToolCall,
-  error: ToolError,
-): ErrorDecision | Promise<ErrorDecision> {
-  if (policy === 'continue') return { type: 'tell' }
-  if (policy === 'halt') return { type: 'halt', error }
-  const failed = (thrown: unknown): ErrorDecision => {
-    const message = `onToolError threw for ${call.name}`
-    return { type: 'halt', error: unusable(call, error, message, thrown) }
-  }
-  try {
-    const answer: unknown = policy(call, error)
-    if (!isThenable(answer)) return decisionOf(answer, call, error)
-    return Promise.resolve(answer).then((settled) => decisionOf(settled, call, error), failed)
-  } catch (thrown) {
-    return failed(thrown)
-  }
-}
-
-function decisionOf(
-  answer: unknown,
-  call: ToolCall,
-  error: ToolError,
-): ErrorDecision | Promise<ErrorDecision> {
-  if (answer === 'continue' || answer === 'halt') return decide(answer, call, error)
-  if (isObject(answer) && 'continue' in answer) {
-    return { type: 'replace', value: answer['continue'] }
-  }
-  const message = `onToolError must return 'continue', {continue: value} or 'halt'`
-  return { type: 'halt', error: unusable(call, error, message, answer) }
-}
-
-function unusable(call: ToolCall, error: ToolError, message: string, cause: unknown): ToolError {
-  return toolFailure('invalid_return', call, message, {
-    cause,
-    metadata: { toolError: { reason: error.reason, message: error.message } },
-  })
+  const { call, tool, run } = execution
+  const encode = (value: unknown): Message['content'] => encodeResult(value, run.encoder).content
+  const event = failureEvent(call, decision, errorContent(error, tool), encode)
+  return { result: { error: error.toJSON() }, event, error }
 }
 
 /** A handler's value in its two forms: what the model reads, and plain data for events. */
@@ -252,12 +175,7 @@ export function encodeResult(
     const json = plainJson(value)
     return { content: typeof value === 'string' ? value : JSON.stringify(json), json }
   }
-  const content: unknown = encoder(value)
-  if (typeof content !== 'string') {
-    disown(content)
-    throw new TypeError(`toolResultEncoder must return a string, not ${describe(content)}`)
-  }
-  return { content, json: describedJson(value) }
+  return { content: encodedText(encoder(value)), json: describedJson(value) }
 }
 
 /** The parts of a result that `content` made. Throws a `TypeError` when they are not parts of a result. */
@@ -325,16 +243,4 @@ function sentenceFor(error: ToolError, tool: Tool | undefined): string {
     default:
       return assertNever(error.reason)
   }
-}
-
-const longest = 300
-
-/** One line, without keys and control characters, cut between characters. */
-function shorten(text: string): string {
-  const line = redact(text)
-    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-  if (line.length <= longest) return line
-  // A surrogate pair must not be cut in half.
-  return `${line.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

@@ -1,3 +1,4 @@
+import { defaultToolTimeoutMs, type ToolRun } from '../chat/tool-run.ts'
 import { engineBrand, type Engine } from '../contracts/engine.ts'
 import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
@@ -25,7 +26,6 @@ import type { ToolHalt } from '../types/results.ts'
 import { allOf, judge, sortCalls, type SortedCalls } from './approval.ts'
 import { cancellation, toolBatches } from './batch.ts'
 import { toolTable } from './compact-tools.ts'
-import { defaultToolTimeoutMs, type ToolRun } from './execute.ts'
 
 /**
  * Runs a batch of tool calls: one message for each, in the order of the calls. It is the fold of `streamToolCalls`.

@@ -49,3 +49,12 @@ export function keysOf<T extends object>(table: Readonly<Record<keyof T, unknown
   // `Object.keys` returns string[]; the keys of the table are those of T.
   return Object.keys(table) as (keyof T)[]
 }
+
+/** Whether a value is a promise or anything that `await` would treat as one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    'then' in value &&
+    typeof value.then === 'function'
+  )
+}

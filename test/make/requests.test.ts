@@ -7,8 +7,8 @@ import {
   modelRequest,
   toResponseFormat,
 } from '../../src/make/requests.ts'
-import { tool } from '../../src/make/tools.ts'
 import { validateRequest } from '../../src/schema/validate.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const answer = z.object({ n: z.number() })

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { ChatAdapter } from '../../src/contracts/adapter.ts'
 import type { CallOptions } from '../../src/contracts/options.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { tool } from '../../src/make/tools.ts'
 import { validateCallOptions, validateEngineOptions } from '../../src/schema/options.ts'
+import { tool } from '../../src/tools/tool.ts'
 
 const look = tool({ name: 'look', description: 'd', schema: {}, handler: () => 1 })
 

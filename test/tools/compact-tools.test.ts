@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Tool } from '../../src/contracts/tool.ts'
-import { tool } from '../../src/make/tools.ts'
 import { helpText, projectTools, toolTable } from '../../src/tools/compact-tools.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
+import { tool } from '../../src/tools/tool.ts'
 import type { JsonObject } from '../../src/types/json.ts'
 import { call, simple, textOf } from './support.ts'
 

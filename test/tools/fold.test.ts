@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OnToolError } from '../../src/contracts/options.ts'
 import type { Tool } from '../../src/contracts/tool.ts'
-import { askUser, fail, halt } from '../../src/make/tools.ts'
+import { askUser, fail, halt } from '../../src/make/outcomes.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtual-clock.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ToolError } from '../../src/errors/errors.ts'
-import { askUser, fail, halt } from '../../src/make/tools.ts'
+import { askUser, fail, halt } from '../../src/make/outcomes.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { collectEvents } from '../../src/testing/collect-events.ts'
 import { virtualClock } from '../../src/testing/virtual-clock.ts'

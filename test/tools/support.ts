@@ -1,5 +1,5 @@
 import type { Tool, ToolHandler } from '../../src/contracts/tool.ts'
-import { tool } from '../../src/make/tools.ts'
+import { tool } from '../../src/tools/tool.ts'
 import type { StreamEvent } from '../../src/types/events.ts'
 import type { JsonObject } from '../../src/types/json.ts'
 import { messageText, type Message, type ToolCall } from '../../src/types/message.ts'

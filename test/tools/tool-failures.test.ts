@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { chat } from '../../src/chat/chat.ts'
 import type { CallOptions } from '../../src/contracts/options.ts'
-import { fail, tool } from '../../src/make/tools.ts'
+import { fail } from '../../src/make/outcomes.ts'
 import { createEngine } from '../../src/run/engine.ts'
 import { fake, virtualClock, type Script } from '../../src/testing.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
+import { tool } from '../../src/tools/tool.ts'
 import type { ChatResult } from '../../src/types/results.ts'
 import { call, sentence, simple } from './support.ts'
 

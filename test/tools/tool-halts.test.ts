@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askUser, fail, halt } from '../../src/make/tools.ts'
+import { askUser, fail, halt } from '../../src/make/outcomes.ts'
 import { runToolCalls } from '../../src/tools/run-tools.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 

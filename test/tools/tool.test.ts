@@ -4,9 +4,11 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
-import { outcomeBrand } from '../../src/contracts/tool.ts'
-import { askUser, fail, halt, tool, toToolSpec } from '../../src/make/tools.ts'
+import { outcomeBrand, toolRunner } from '../../src/contracts/tool.ts'
+import { askUser, fail, halt } from '../../src/make/outcomes.ts'
+import { toToolSpec } from '../../src/make/requests.ts'
 import { validateTool } from '../../src/schema/validate.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const base = { name: 'weather', description: 'The weather.' }
@@ -17,8 +19,12 @@ const cityOnly = {
   required: ['city'],
 }
 
-test('a tool of plain JSON Schema has its defaults and nothing else', () => {
-  expect(tool({ ...base, schema: cityOnly, handler: undefined })).toStrictEqual({
+test('a tool of plain JSON Schema has its defaults, what answers its calls, and nothing else', () => {
+  const made = tool({ ...base, schema: cityOnly, handler: undefined })
+  const { [toolRunner]: runner, ...options } = made
+  expect(runner).toBeTypeOf('object')
+  expect(Object.keys(made)).toEqual(Object.keys(options))
+  expect(options).toStrictEqual({
     ...base,
     schema: cityOnly,
     manual: false,
@@ -40,7 +46,8 @@ test('every option is kept', () => {
     idempotent: true,
     strict: true,
   }
-  expect(tool(options)).toStrictEqual(options)
+  const { [toolRunner]: _runner, ...kept } = tool(options)
+  expect(kept).toStrictEqual(options)
 })
 
 describe.each([

@@ -1,29 +1,15 @@
 import type { EngineContext } from '../contracts/engine.ts'
 import {
-  outcomeBrand,
-  type AskOutcome,
-  type ContentOutcome,
-  type FailOutcome,
-  type HaltOutcome,
+  toolRunner,
   type NeedsApproval,
   type ResultOf,
-  type ResultPart,
   type Tool,
   type ToolHandler,
 } from '../contracts/tool.ts'
-import {
-  assertOptions,
-  assertValid,
-  join,
-  json,
-  jsonObject,
-  refusal,
-  someText,
-  within,
-} from '../schema/checks.ts'
+import { assertOptions, assertValid, refusal } from '../schema/checks.ts'
 import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { describesObjects } from '../schema/flatten-schema.ts'
-import { resultParts, validateTool } from '../schema/validate.ts'
+import { validateTool } from '../schema/validate.ts'
 import { defined, isObject, keysOf } from '../types/guards.ts'
 import type { FromSchema } from '../types/infer-schema.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -36,7 +22,7 @@ import {
   type StandardSchema,
 } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
-import { typeIssues } from './sniff.ts'
+import { runner } from './answer-calls.ts'
 
 /** Marks a type argument that was not given, so that the schema says the type. */
 declare const inferred: unique symbol
@@ -188,62 +174,18 @@ export function tool<
   // The schema is what types the arguments.
   const input = isStandardSchema(schema) ? (schema as StandardSchema<unknown, Typed>) : undefined
   type Types = ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
-  const made = defined<Tool<Typed, Needs, Types>>({
-    ...rest,
-    schema: json,
-    input,
-    manual,
-    compact,
-    idempotent,
-  })
+  const made: Tool<Typed, Needs, Types> = {
+    ...defined<Tool<Typed, Needs, Types>>({
+      ...rest,
+      schema: json,
+      input,
+      manual,
+      compact,
+      idempotent,
+    }),
+    [toolRunner]: runner,
+  }
   assertValid('invalid_tool', validateTool(made))
   // Arguments that are not JSON are typed for the handler alone.
   return made as MadeTool<Typed, Settled<Needs>, Types>
-}
-
-/** The part of a tool that a model sees, as plain data. */
-export function toToolSpec(from: ToolSpec): ToolSpec {
-  const { name, description, schema, strict, providerOptions } = from
-  const spec = { name, description, schema, strict, providerOptions }
-  return defined<ToolSpec>(spec satisfies Record<keyof ToolSpec, unknown>)
-}
-
-/**
- * Returned by a handler to ask the user. The loop stops, and the user's answer becomes the tool's result, marked `answeredByUser`.
- * With `resume: true` among the options, the handler is called again with the `answer` instead, and what it returns is the result.
- *
- * The other options are for the code that shows the question: choices, a placeholder, or anything else. A question is not an
- * approval: the handler has run already. Use `needsApproval` for a call that must not run before somebody agrees.
- */
-export function askUser(question: string, options: JsonObject = {}): AskOutcome {
-  assertValid(
-    'invalid_options',
-    join(within('question', someText(question)), within('options', jsonObject(options))),
-  )
-  return { [outcomeBrand]: true, type: 'ask_user', question, options }
-}
-
-/** Returned by a handler to end the loop with a result. `reason` is yours; a reason of the loop itself is refused when the tool runs. */
-export function halt(reason: string): HaltOutcome<null>
-export function halt<Result>(reason: string, result: Result): HaltOutcome<Result>
-export function halt(reason: string, result: unknown = null): HaltOutcome {
-  assertValid('invalid_options', within('reason', someText(reason)))
-  return { [outcomeBrand]: true, type: 'halt', reason, result }
-}
-
-/** Returned by a handler to report a failure without throwing. The model reads the reason. */
-export function fail(reason: JsonValue): FailOutcome {
-  assertValid('invalid_options', within('reason', json(reason)))
-  return { [outcomeBrand]: true, type: 'fail', reason }
-}
-
-/**
- * Returned by a handler, or given to `halt`, for a result of texts, images and files instead of a JSON value.
- *
- * Images and files that an API does not take in a tool result are sent to it right after the result.
- */
-export function content(parts: readonly ResultPart[]): ContentOutcome {
-  assertValid('invalid_message', within('parts', resultParts(parts)))
-  assertValid('invalid_message', within('parts', typeIssues(parts)))
-  return { [outcomeBrand]: true, type: 'content', parts }
 }
