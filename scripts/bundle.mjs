@@ -22,11 +22,10 @@ const starts = new Map([
 ])
 /** They load most of the others. Of two that share a module, the first has it. */
 const tools = ['server', 'inspector', 'cli']
-/** Entry points of which a program has one or two: what they share is a file of its own, so that none brings the code of another. */
-const families = {
-  providers: ['openai', 'anthropic', 'gemini', 'cohere', 'adapter', 'ai-sdk'],
-  running: ['runs', 'stores', 'queues', 'ui'],
-}
+/** What two of these share is in the file of the core: a program has one of them and the core, and a file less to load. */
+const providers = ['openai', 'anthropic', 'gemini', 'cohere', 'adapter', 'ai-sdk']
+/** What two of these share is a file of its own, so that none brings the code of another. */
+const running = ['runs', 'stores', 'queues', 'ui']
 
 const bundling = { cwd: root, platform: 'node', transform: { target: 'node20.19' } }
 
@@ -55,8 +54,17 @@ async function bundleForNode() {
   })
   for (const { fileName, code } of output) {
     // No module has side effects when it is loaded, so imports without bindings are removed.
-    writeFileSync(join(outdir, fileName), code.replaceAll(/^import "[^"]+";\n/gm, ''))
+    writeFileSync(join(outdir, fileName), inAscii(code.replaceAll(/^import "[^"]+";\n/gm, '')))
   }
+}
+
+/** The same program without other characters than those of ASCII, which are half the memory and a millisecond less when Node reads it. */
+function inAscii(code) {
+  if (/String\.raw`[^`]*[^\0-\x7F]/.test(code)) throw new Error('String.raw does not know escapes')
+  return code.replaceAll(
+    /[^\0-\x7F]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** The entry points that load each module when they start. What is imported when it is used is not among them. */
@@ -76,7 +84,7 @@ async function usersOfModules() {
 /** The files that modules are put into. A file takes along what its modules need, so those that need the least come first. */
 function groupsOf(nameOf) {
   const owners = entryPoints.filter((name) => name !== 'testing' && !tools.includes(name))
-  const names = ['core', ...Object.keys(families), 'testing', ...owners, ...tools]
+  const names = ['core', 'running', 'testing', ...owners, ...tools]
   return names.map((name, index) => ({
     name,
     test: (id) => nameOf(id) === name,
@@ -86,14 +94,12 @@ function groupsOf(nameOf) {
 
 /** The name of the file that a module is put into. Without one it is in the file of its only entry point. */
 function fileOf(users = []) {
-  if (users.includes('index')) return 'core'
+  const several = (names) => names.filter((name) => users.includes(name)).length > 1
+  if (users.includes('index') || several(providers)) return 'core'
   if (users.length < 2) return null
   const owners = users.filter((name) => !tools.includes(name))
   if (owners.length < 2) return owners[0] ?? tools.find((name) => users.includes(name))
-  const shared = Object.keys(families).find(
-    (family) => owners.filter((name) => families[family].includes(name)).length > 1,
-  )
-  return shared ?? 'testing'
+  return several(running) ? 'running' : 'testing'
 }
 
 /** Rewrites the modules without their comments, a third of their bytes: the declarations have them. Marks for bundlers stay. */
