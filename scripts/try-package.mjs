@@ -189,7 +189,7 @@ async function bundleAll() {
     await bundled(`${name}: streaming`, bundle, 'browser', 'streaming.js', async (output) => {
       const sources = await sizeFromSources(name === 'rolldown' ? byRolldown : byEsbuild)
       const ratio = output.gzip / sources
-      const figures = `${output.gzip} bytes gzipped, ${((ratio - 1) * 100).toFixed(1)} % more than from the sources`
+      const figures = `${output.gzip} bytes gzipped, ${(ratio * 100).toFixed(1)} % of what the sources give`
       // Nobody bundles the sources with webpack: its result is compared to that of esbuild, and may differ as bundlers do.
       const most = name === 'webpack' ? 1.05 : allowance
       result(`${name}: a program that streams text`, ratio <= most ? undefined : figures, figures)
