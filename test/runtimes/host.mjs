@@ -99,7 +99,7 @@ const cases = {
   },
 
   'the CLI prints its tour': async () => {
-    const program = join(import.meta.dirname, 'node_modules/allm-ts/dist/cli/main.js')
+    const program = join(import.meta.dirname, 'node_modules/allm-ts/dist/node/cli.js')
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'tour'], { cwd: work })
     same(stdout.includes('It is resumed from the file, and finished'), true)
   },

@@ -1,7 +1,5 @@
-// Cases for the core of the library on the Fake. The engine, its adapter and its tools are made while the module loads, as users of
-// a worker do. This must work in a runtime that forbids random numbers and timers at load time.
+// Cases for the rest of the library on the Fake: matrix-cases.mjs has the most important ones.
 import {
-  askUser,
   chat,
   createEngine,
   EngineError,
@@ -18,11 +16,9 @@ import {
   streamGenerate,
   streamSpeech,
   textDeltas,
-  tool,
   transcribe,
   user,
 } from 'allm-ts'
-import { connectRun } from 'allm-ts/client'
 import { connectMcp, serveMcp } from 'allm-ts/mcp'
 import { record, replay, stringifyCassette } from 'allm-ts/middleware'
 import { openai } from 'allm-ts/openai'
@@ -40,51 +36,14 @@ import {
 } from 'allm-ts/testing'
 import { resumeUiMessages, sendUiMessages, toAgUi } from 'allm-ts/ui'
 import { rejection, same, sentEvents, until } from './check.mjs'
+import { call, question, rounds, weather } from './fixtures.mjs'
 
-const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
-const weather = tool({
-  name: 'weather',
-  description: 'The weather of a city.',
-  schema,
-  idempotent: true,
-  handler: async ({ city }) => ({ city, celsius: 21 }),
-})
-const confirm = tool({
-  name: 'confirm',
-  description: 'Asks the user.',
-  schema: { type: 'object' },
-  handler: () => askUser('Book the table?'),
-})
-const call = (name, args = {}) => ['tool_call', { id: `call_${name}`, name, arguments: args }]
-const rounds = [
-  [call('weather', { city: 'Ghent' })],
-  [
-    ['text', 'It is '],
-    ['text', '21 degrees.'],
-  ],
-]
-const early = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
-const question = [user('How warm is Ghent?')]
 const pixel = imageFromBytes(new Uint8Array([0x89, 0x50, 0x4e, 0x47]), 'image/png')
 
 const engineFor = (...pieces) =>
   createEngine({ adapter: fake({ script: pieces.map((piece) => ['text', piece]) }) })
 
 export const libraryCases = {
-  'a tool loop runs on an engine that was made at load time': async () => {
-    const { finalResponse, thread } = await chat(early, question)
-    same(finalResponse.outputText, 'It is 21 degrees.')
-    same(
-      thread.messages.map(({ role }) => role),
-      ['user', 'assistant', 'tool', 'assistant'],
-    )
-  },
-
-  'generate returns an answer': async () => {
-    const { outputText, finishReason } = await generate(engineFor('Bonjour.'), question)
-    same([outputText, finishReason], ['Bonjour.', 'stop'])
-  },
-
   'a stream yields text as it arrives': async () => {
     const pieces = []
     for await (const text of textDeltas(streamGenerate(engineFor('One, ', 'two.'), question))) {
@@ -99,28 +58,6 @@ export const libraryCases = {
     const { thread } = await chat(createEngine({ adapter, tools: [weather] }), question)
     same(thread.messages[2].content.includes('celsius'), false)
     adapter.assertDone()
-  },
-
-  'a session is saved, loaded by another engine and continued': async () => {
-    const before = createEngine({ adapter: fake({ script: [call('confirm')] }), tools: [confirm] })
-    const { session } = await Session.start(before, [user('Find me a table.')])
-    same([session.status, session.pendingQuestion], ['awaiting_user', 'Book the table?'])
-    const after = createEngine({
-      adapter: fake({ script: [['text', 'Booked.']] }),
-      tools: [confirm],
-    })
-    const read = Session.parse(Session.stringify(session))
-    const { session: done, result } = await Session.reply(after, read, 'Yes.')
-    same([done.status, result.finalResponse.outputText], ['completed', 'Booked.'])
-  },
-
-  'a run that is left in the middle is resumed from its saved session': async () => {
-    const engineOf = (scripts) => createEngine({ adapter: fake({ scripts }), tools: [weather] })
-    const stream = Session.streamStart(engineOf(rounds), question)
-    for await (const event of stream) if (event.type === 'tool_result_encoded') break
-    const read = Session.parse(Session.stringify(stream.session))
-    const { session, result } = await Session.resume(engineOf(rounds.slice(1)), read)
-    same([session.status, result.finalResponse.outputText], ['completed', 'It is 21 degrees.'])
   },
 
   'a run survives a cut after every one of its events': async () => {
@@ -150,41 +87,6 @@ export const libraryCases = {
     const loaded = await store.load(session.id)
     same([loaded.session, loaded.version], [session, version])
     same((await store.list()).length, 1)
-  },
-
-  'a run is served to a client, which follows it to its rest': async () => {
-    const runs = createRuns({ engine: engineFor('Hello', ', Ada.'), store: memoryStore() })
-    const handler = runs.handler({ authorize: () => ({}) })
-    const asked = []
-    const client = connectRun({
-      url: 'http://localhost/runs/ada',
-      fetch: (url, init) => {
-        const request = new Request(url, init)
-        asked.push(`${request.method} ${request.url}`)
-        return handler(request)
-      },
-    })
-    try {
-      await until(() => client.state.loaded, 'the client has asked')
-      await client.send('Hi')
-      await until(
-        () => client.state.status === 'completed' && !client.state.running,
-        'it is at rest',
-      )
-      same(
-        client.state.messages.map(({ role, text }) => [role, text]),
-        [
-          ['user', 'Hi'],
-          ['assistant', 'Hello, Ada.'],
-        ],
-      )
-      same(asked.includes('POST http://localhost/runs/ada/messages'), true)
-      const response = await handler(new Request('http://localhost/runs/ada'))
-      same((await response.json()).status, 'completed')
-    } finally {
-      client.close()
-      await runs.close()
-    }
   },
 
   'a run is served to pages of the AI SDK and of AG-UI': async () => {

@@ -1,4 +1,4 @@
-// Cases for the provider adapters, over a `fetch` that answers with the bytes of each wire format.
+// Cases for the provider adapters, over a `fetch` that answers with the bytes of each wire format. They are a column of docs/matrix.md.
 import { chat, createEngine, streamGenerate, tool, user } from 'allm-ts'
 import { rejection, same } from './check.mjs'
 import { adapters, wireFetch } from './wire-harness.mjs'
@@ -23,10 +23,10 @@ const chunking = { seed: 7, maxBytes: 3 }
 
 export const providerCases = Object.fromEntries(
   Object.keys(adapters).flatMap((format) => [
-    [`${format}: a tool loop over bytes that are split anywhere`, () => loopOver(format)],
-    [`${format}: leaving a stream cancels its request`, () => leave(format)],
-    [`${format}: an abort cancels its request`, () => abort(format)],
-    [`${format}: an error response is a typed error`, () => refuse(format)],
+    [`provider: ${format}, a tool loop over bytes that are split anywhere`, () => loopOver(format)],
+    [`provider: ${format}, leaving a stream cancels its request`, () => leave(format)],
+    [`provider: ${format}, an abort cancels its request`, () => abort(format)],
+    [`provider: ${format}, an error response is a typed error`, () => refuse(format)],
   ]),
 )
 
