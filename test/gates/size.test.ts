@@ -34,10 +34,10 @@ console.log(await chat(engine, [user('hi')]))
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
   openai: 51_800,
-  openaiChat: 48_000,
+  openaiChat: 48_250,
   openaiResponses: 48_400,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 68_500,
+  three: 68_800,
   loop: 66_100,
 }
 
@@ -71,7 +71,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(71_500)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(71_800)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
@@ -156,7 +156,7 @@ test.each([
   ['ui', 'toUiMessageStream', 3850],
   ['ui', 'toUiMessageResponse', 3950],
   ['ui', 'toUiMessages', 4096],
-  ['ui', 'fromUiMessages', 1600],
+  ['ui', 'fromUiMessages', 1620],
   ['ui', 'uiApprovals', 400],
   ['ui', 'uiCommands', 1200],
   ['ui', 'resumeUiMessages', 4096],
