@@ -250,11 +250,17 @@ const tables = {
         async (series, size) => {
           const { store } = opened.get(series)
           const id = `events-${size}`
-          const script = Array.from({ length: size }, (_, at) => ['text', `word ${at} `])
-          const runs = createRuns({
-            engine: createEngine({ adapter: fake({ script: () => script }) }),
-            store,
-          })
+          // Some events at a time, as a model sends them: a store writes them in many small appends.
+          const script = Array.from({ length: size }, (_, at) =>
+            at % 50 === 49
+              ? [
+                  ['text', `word ${at} `],
+                  ['delay', 1],
+                ]
+              : [['text', `word ${at} `]],
+          ).flat()
+          const engine = createEngine({ adapter: fake({ script: () => script }) })
+          const runs = createRuns({ engine, store, saveEveryMs: 0 })
           await runs.send(id, 'go')
           await runs.wait(id)
           return async () => {
