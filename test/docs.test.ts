@@ -56,10 +56,11 @@ describe.skipIf(blocks.length === 0)('the code in the documentation', () => {
   )
 })
 
-const pages = ['', 'bench', 'docs', 'docs/guides', 'docs/decisions'].flatMap((directory) =>
-  readdirSync(join(root, directory))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(directory, name)),
+const pages = ['', 'bench', 'docs', 'docs/bench', 'docs/guides', 'docs/decisions'].flatMap(
+  (directory) =>
+    readdirSync(join(root, directory))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(directory, name)),
 )
 
 test.each(pages)('%s names only files that exist', (page) => {

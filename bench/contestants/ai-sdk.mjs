@@ -61,7 +61,7 @@ const spoken = (text) => [
 
 export const contestant = {
   name: 'AI SDK',
-  package: 'ai',
+  needs: 'ai',
   async deltas({ wire, url }) {
     const model = await models[wire](url)
     return (onDelta) => readAll(streamText({ model, prompt: 'Tell me', maxRetries: 0 }), onDelta)
@@ -132,4 +132,8 @@ export const contestant = {
   program: `import { streamText } from 'ai'
 import { openai } from '@ai-sdk/openai'
 for await (const text of streamText({ model: openai('gpt-4o-mini'), prompt: 'hi' }).textStream) console.log(text)`,
+  toolProgram: `import { generateText, isStepCount, jsonSchema, tool } from 'ai'
+import { openai } from '@ai-sdk/openai'
+const weather = tool({ description: 'The weather.', inputSchema: jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }), execute: () => 'sun' })
+console.log((await generateText({ model: openai('gpt-4o-mini'), tools: { weather }, stopWhen: isStepCount(8), prompt: 'hi' })).text)`,
 }

@@ -162,4 +162,9 @@ export const contestant = {
 import { openai } from './node_modules/.allm/openai.js'
 const engine = createEngine({ adapter: openai(), model: 'gpt-4o-mini' })
 for await (const event of streamGenerate(engine, [user('hi')])) if (event.type === 'text_delta') console.log(event.delta)`,
+  toolProgram: `import { chat, createEngine, tool, user } from './node_modules/.allm/index.js'
+import { openai } from './node_modules/.allm/openai.js'
+const weather = tool({ name: 'weather', description: 'The weather.', schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }, handler: () => 'sun' })
+const engine = createEngine({ adapter: openai(), model: 'gpt-4o-mini', tools: [weather] })
+console.log((await chat(engine, [user('hi')])).outputText)`,
 }

@@ -11,6 +11,7 @@ const body = {
 
 export const contestant = {
   name: 'Anthropic SDK',
+  needs: '@anthropic-ai/sdk',
   deltas({ wire, url }) {
     if (wire !== 'anthropic') return undefined
     const client = new Anthropic({ apiKey: 'test', baseURL: url, maxRetries: 0 })

@@ -5,6 +5,7 @@ const { GoogleGenAI } = await peer('@google/genai')
 
 export const contestant = {
   name: 'Google SDK',
+  needs: '@google/genai',
   deltas({ wire, url }) {
     if (wire !== 'gemini') return undefined
     const client = new GoogleGenAI({ apiKey: 'test', httpOptions: { baseUrl: url } })

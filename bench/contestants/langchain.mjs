@@ -26,7 +26,7 @@ const models = {
 
 export const contestant = {
   name: 'LangChain',
-  package: '@langchain/core',
+  needs: '@langchain/openai',
   async deltas({ wire, url }) {
     const model = await models[wire](url)
     return async (onDelta) => {
@@ -98,4 +98,9 @@ export const contestant = {
   imports: `import { ChatOpenAI } from '@langchain/openai'; globalThis.keep = new ChatOpenAI({ model: 'gpt-4o-mini', apiKey: 'k' })`,
   program: `import { ChatOpenAI } from '@langchain/openai'
 for await (const chunk of await new ChatOpenAI({ model: 'gpt-4o-mini' }).stream('hi')) console.log(chunk.text)`,
+  toolProgram: `import { createAgent, tool } from 'langchain'
+import { ChatOpenAI } from '@langchain/openai'
+const weather = tool(() => 'sun', { name: 'weather', description: 'The weather.', schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false } })
+const agent = createAgent({ model: new ChatOpenAI({ model: 'gpt-4o-mini' }), tools: [weather] })
+console.log(await agent.invoke({ messages: [{ role: 'user', content: 'hi' }] }))`,
 }

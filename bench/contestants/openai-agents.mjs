@@ -39,7 +39,7 @@ async function readText(run, onDelta) {
 
 export const contestant = {
   name: 'OpenAI Agents',
-  package: '@openai/agents',
+  needs: 'openai',
   deltas(options) {
     const model = modelFor(options)
     if (model === undefined) return undefined
@@ -115,4 +115,7 @@ export const contestant = {
   imports: `import { Agent, run } from '@openai/agents'; globalThis.keep = [run, new Agent({ name: 'a' })]`,
   program: `import { Agent, run } from '@openai/agents'
 for await (const event of await run(new Agent({ name: 'a', model: 'gpt-4o-mini' }), 'hi', { stream: true })) if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') console.log(event.data.delta)`,
+  toolProgram: `import { Agent, run, tool } from '@openai/agents'
+const weather = tool({ name: 'weather', description: 'The weather.', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }, strict: true, execute: () => 'sun' })
+console.log((await run(new Agent({ name: 'a', model: 'gpt-4o-mini', tools: [weather] }), 'hi')).finalOutput)`,
 }

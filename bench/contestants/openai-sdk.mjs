@@ -7,6 +7,7 @@ const clientFor = (url) => new OpenAI({ apiKey: 'test', baseURL: `${url}/v1`, ma
 
 export const contestant = {
   name: 'openai SDK',
+  needs: 'openai',
   deltas({ wire, url }) {
     const client = clientFor(url)
     const streams = {

@@ -28,7 +28,7 @@ const models = {
 
 export const contestant = {
   name: 'pi-ai',
-  package: '@mariozechner/pi-ai',
+  needs: '@mariozechner/pi-ai',
   deltas({ wire, url }) {
     const model = models[wire](url)
     return async (onDelta) => {
@@ -109,4 +109,9 @@ export const contestant = {
   imports: `import { stream, getModel } from '@mariozechner/pi-ai'; globalThis.keep = [stream, getModel('openai', 'gpt-4o-mini')]`,
   program: `import { stream, getModel } from '@mariozechner/pi-ai'
 for await (const event of stream(getModel('openai', 'gpt-4o-mini'), { messages: [{ role: 'user', content: 'hi', timestamp: 0 }] })) if (event.type === 'text_delta') console.log(event.delta)`,
+  toolProgram: `import { getModel, Type } from '@mariozechner/pi-ai'
+import { agentLoop } from '@mariozechner/pi-agent-core'
+const weather = { name: 'weather', label: 'weather', description: 'The weather.', parameters: Type.Object({ city: Type.String() }), execute: async () => ({ content: [{ type: 'text', text: 'sun' }], details: {} }) }
+const options = { model: getModel('openai', 'gpt-4o-mini'), convertToLlm: (messages) => messages }
+for await (const event of agentLoop([{ role: 'user', content: 'hi', timestamp: 0 }], { systemPrompt: '', messages: [], tools: [weather] }, options)) console.log(event)`,
 }

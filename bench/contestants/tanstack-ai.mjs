@@ -69,7 +69,7 @@ const fakeAdapter = (chatStream) => ({
 
 export const contestant = {
   name: 'TanStack AI',
-  package: '@tanstack/ai',
+  needs: '@tanstack/ai',
   async deltas({ wire, url }) {
     const adapter = await adapters[wire](url)
     return (onDelta) => readText(chat({ adapter, messages }), onDelta)
@@ -118,4 +118,8 @@ export const contestant = {
   program: `import { chat } from '@tanstack/ai'
 import { openaiText } from '@tanstack/ai-openai'
 for await (const event of chat({ adapter: openaiText('gpt-4o-mini'), messages: [{ role: 'user', content: 'hi' }] })) if (event.type === 'TEXT_MESSAGE_CONTENT') console.log(event.delta)`,
+  toolProgram: `import { chat, maxIterations, toolDefinition } from '@tanstack/ai'
+import { openaiText } from '@tanstack/ai-openai'
+const weather = toolDefinition({ name: 'weather', description: 'The weather.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false } }).server(() => 'sun')
+console.log(await chat({ adapter: openaiText('gpt-4o-mini'), messages: [{ role: 'user', content: 'hi' }], tools: [weather], agentLoopStrategy: maxIterations(8), stream: false }))`,
 }

@@ -1,5 +1,5 @@
-import { fork } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { execFileSync, fork } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 export const home = resolve(import.meta.dirname, '..')
@@ -13,12 +13,37 @@ function newerNode() {
   return existsSync(path) ? path : undefined
 }
 
+const versionOf = (path) => execFileSync(path, ['--version'], { encoding: 'utf8' }).trim()
+
+/** The Nodes of the rows over HTTP: the one above and, if that is another, the one that this script runs on. */
+export const nodes = [...new Set([node, process.execPath])]
+  .map((path) => ({ path, version: versionOf(path) }))
+  .map((one) => ({ ...one, major: Number(/^v(\d+)/.exec(one.version)[1]) }))
+  .filter(({ major }, index, all) => all.findIndex((other) => other.major === major) === index)
+
 const only = process.env.ONLY?.split(',')
 
 /** The contestants: the floor and this library always, the others unless `ONLY` selects some. */
 export const contestants = readdirSync(join(home, 'contestants'))
   .map((file) => file.replace('.mjs', ''))
   .filter((id) => only === undefined || ['floor', 'allm'].includes(id) || only.includes(id))
+
+/** The contestants whose packages say that they run on a Node of this version. */
+export function contestantsOn({ major }) {
+  const fitting = []
+  for (const id of contestants) {
+    const source = readFileSync(join(home, 'contestants', `${id}.mjs`), 'utf8')
+    const name = /^ {2}needs: '(.+)',$/m.exec(source)?.[1]
+    if (name === undefined || leastNode(name) <= major) fitting.push(id)
+  }
+  return fitting
+}
+
+function leastNode(name) {
+  const file = join(home, 'node_modules', name, 'package.json')
+  const { engines } = JSON.parse(readFileSync(file, 'utf8'))
+  return Number(/\d+/.exec(engines?.node ?? '0')[0])
+}
 
 const environment = {
   ...process.env,
@@ -30,9 +55,9 @@ const environment = {
   GOOGLE_API_KEY: 'test',
 }
 
-function start(file, args, execArgv) {
+function start(file, args, { execArgv = [], execPath = node } = {}) {
   const child = fork(join(home, 'lib', file), args, {
-    execPath: node,
+    execPath,
     execArgv,
     env: environment,
     stdio: ['ignore', 'ignore', process.env.VERBOSE === '1' ? 'inherit' : 'ignore', 'ipc'],
@@ -41,8 +66,8 @@ function start(file, args, execArgv) {
 }
 
 /** A contestant's process. */
-export async function worker(id, execArgv = []) {
-  const child = start('worker.mjs', [join(home, 'contestants', `${id}.mjs`)], execArgv)
+export async function worker(id, how) {
+  const child = start('worker.mjs', [join(home, 'contestants', `${id}.mjs`)], how)
   const waiting = new Map()
   let last = 0
   const reply = (number) =>
@@ -74,7 +99,7 @@ export async function worker(id, execArgv = []) {
 
 /** The provider's process. */
 export async function provider() {
-  const child = start('provider.mjs', [], [])
+  const child = start('provider.mjs', [])
   const message = () => new Promise((settle) => child.once('message', settle))
   const { port } = await message()
   return {

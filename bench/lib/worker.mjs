@@ -3,6 +3,15 @@ import { createHook } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 
+/** Called with every chunk that comes from a socket. */
+let onChunk = () => undefined
+// oxlint-disable-next-line typescript/unbound-method -- It is called with its socket.
+const { push } = Socket.prototype
+Socket.prototype.push = function (chunk, ...rest) {
+  if (chunk) onChunk(chunk)
+  return push.call(this, chunk, ...rest)
+}
+
 const { contestant } = await import(process.argv[2])
 let run
 
@@ -15,11 +24,8 @@ async function latency(options) {
   const start = performance.now()
   while (performance.now() - start < options.warmMs) await warmUp()
   let arrived
-  // oxlint-disable-next-line typescript/unbound-method -- It is called with its socket.
-  const { push } = Socket.prototype
-  Socket.prototype.push = function (chunk, ...rest) {
-    if (arrived === undefined && chunk?.includes(options.mark)) arrived = performance.now()
-    return push.call(this, chunk, ...rest)
+  onChunk = (chunk) => {
+    if (arrived === undefined && chunk.includes(options.mark)) arrived = performance.now()
   }
   return async () => {
     arrived = undefined
@@ -33,6 +39,7 @@ async function latency(options) {
 
 const commands = {
   async prepare({ scenario, options }) {
+    onChunk = () => undefined
     run = await (scenario === 'latency' ? latency(options) : contestant[scenario]?.(options))
     return run === undefined ? { skipped: true } : { value: await run() }
   },
@@ -64,6 +71,16 @@ const commands = {
     await run()
     hook.disable()
     return { promises }
+  },
+  /** In how many pieces the answer comes from the socket. */
+  async reads() {
+    let reads = 0
+    onChunk = () => {
+      reads++
+    }
+    await run()
+    onChunk = () => undefined
+    return { reads }
   },
   async samples({ times }) {
     const samples = []

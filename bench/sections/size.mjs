@@ -16,9 +16,14 @@ export async function measure() {
     if (contestant.program !== undefined) programs.push({ id, ...contestant })
   }
   const gzip = {}
-  for (const { id, program } of programs) gzip[id] = { kb: await bundled(program) }
+  const withTools = {}
+  for (const { id, program, toolProgram } of programs) {
+    gzip[id] = { kb: await bundled(program) }
+    if (toolProgram !== undefined) withTools[id] = { kb: await bundled(toolProgram) }
+  }
   return {
     '"stream text from OpenAI", minified, gzip, kB': gzip,
+    '"chat with a tool", minified, gzip, kB': withTools,
     'cold import, × an empty program': coldImports(programs),
   }
 }

@@ -61,6 +61,8 @@ export interface GuardedCall {
   wait(): void
   /** The finish reason has come. The wait for what may still follow is short. */
   waitForEnd(): void
+  /** The body has ended by itself: releases everything and aborts nothing. */
+  release(): void
   /** Aborts the call if it is still open, and releases everything. */
   close(): void
 }
@@ -78,6 +80,10 @@ export function guardCall(call: AnsweredCall): GuardedCall {
     abort.abort(timedOutCall(call, ms, begun))
   })
   if (timed) idle.reset(requestTimeoutMs)
+  const release = (): void => {
+    idle.stop()
+    abort.unlink()
+  }
   return {
     signal: abort.signal,
     deliver() {
@@ -91,9 +97,9 @@ export function guardCall(call: AnsweredCall): GuardedCall {
       // Less than the engine's own limit: the engine does not know that the finish reason has come.
       idle.reset(Math.min(lastEventsMs, (streamTimeoutMs ?? Infinity) / 2))
     },
+    release,
     close() {
-      idle.stop()
-      abort.unlink()
+      release()
       abort.abort(new Error('closed'))
     },
   }

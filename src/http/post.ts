@@ -123,6 +123,7 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
     const response = await post(call, guard.signal)
     reading = true
     const text = secrets.bodyFilter()(await wholeText(response, call), true)
+    guard.release()
     return {
       value: parse(text, call, response.status, secrets),
       status: response.status,
@@ -130,9 +131,8 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
     }
   } catch (error) {
     const failure = transportFailure(error, call, guard.signal, reading)
-    throw secrets.cleanError(attributed(failure, call))
-  } finally {
     guard.close()
+    throw secrets.cleanError(attributed(failure, call))
   }
 }
 

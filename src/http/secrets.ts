@@ -35,16 +35,30 @@ const publicNames = /trace|request|correlation|span|idempotency|[-_](?:id|date)$
 /** Returns the text that is clean so far. A chunk that may end inside a secret is held back until the next one. */
 export type BodyFilter = (chunk: string, last: boolean) => string
 
+/** The filter of the last call. The next one of the adapter mostly has the same secrets. */
+let last: { readonly of: string; readonly filter: Secrets } | undefined
+
 /** The secrets of a call. */
 export function secretsOf(call: SecretCall): Secrets {
-  const values = secretValues(call)
-  const patterns = values.flatMap(spellings).map(secretPattern)
+  const { provider, url, headers, secrets, apiKey } = call
+  const of = JSON.stringify([provider, url, headers, secrets, apiKey])
+  if (last?.of !== of) last = { of, filter: makeFilter(secretValues(call)) }
+  return last.filter
+}
+
+function makeFilter(values: readonly string[]): Secrets {
+  const all = values.flatMap(spellings)
+  // Nearly no text has a secret: a pattern is compiled for one that does.
   const clean = (text: string): string =>
-    patterns.reduce((rest, secret) => rest.replace(secret, mark), text)
+    all.reduce(
+      (rest, secret) => (rest.includes(secret) ? rest.replace(secretPattern(secret), mark) : rest),
+      text,
+    )
+  const long = values.filter(({ length }) => length >= 16).flatMap(spellings)
   return {
     clean,
-    cleanError: (error) => (patterns.length === 0 ? error : cleanError(error, clean)),
-    bodyFilter: () => bodyFilter(values.filter(({ length }) => length >= 16).flatMap(spellings)),
+    cleanError: (error) => (all.length === 0 ? error : cleanError(error, clean)),
+    bodyFilter: () => bodyFilter(long),
   }
 }
 

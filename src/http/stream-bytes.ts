@@ -71,6 +71,7 @@ async function* readBytes<Event>(
   const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let received = 0
+  let ended = false
   try {
     const response = await post(call, signal)
     const { headers, body } = response
@@ -103,6 +104,7 @@ async function* readBytes<Event>(
       const bytes = await next()
       events = bytes && [decoder.more(bytes)]
     }
+    ended = true
     assertWhole(call, headers, received, decoder.wanted)
     yield decoder.end()
   } catch (error) {
@@ -110,7 +112,8 @@ async function* readBytes<Event>(
     const failure = brokenRead(error, call, signal, { received, reading: reader !== undefined })
     throw secretsOf(call).cleanError(attributed(failure, call))
   } finally {
-    guard.close()
+    if (ended) guard.release()
+    else guard.close()
     await reader?.cancel().catch(() => undefined)
   }
 }

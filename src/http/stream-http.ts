@@ -265,13 +265,15 @@ const lastReadMs = 1000
 async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
   const idle = idleTimer(systemClock, () => guard.close())
   idle.reset(lastReadMs)
+  let ended = false
   try {
-    for (let reads = 0; reads < 64 && !(await reader.read()).done; reads++);
+    for (let reads = 0; reads < 64 && !ended; reads++) ended = (await reader.read()).done
   } catch {
     // It was closed in the meantime, and nothing is missing.
   } finally {
     idle.stop()
-    await hangUp(reader, guard)
+    if (ended) guard.release()
+    else await hangUp(reader, guard)
   }
 }
 

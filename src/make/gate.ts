@@ -237,7 +237,7 @@ function idOf(gate: Gate, given: string, nth: number): string {
 function freeId(gate: Gate, given: string): string {
   const { taken, facts } = gate
   if (taken.size === maxCalls) throw tooManyCalls(facts)
-  gate.earlier ??= new Set(facts.history?.flatMap(({ toolCalls = [] }) => toolCalls.map(idIn)))
+  gate.earlier ??= callIds(facts.history ?? [])
   let id = given
   for (let nth = 2; id === '' || taken.has(id) || gate.earlier.has(id); nth++) {
     // A `newId` that repeats itself would never give a free id.
@@ -247,8 +247,13 @@ function freeId(gate: Gate, given: string): string {
   return id
 }
 
-function idIn({ id }: ToolCall): string {
-  return id
+/** The ids of all calls in a thread. A long loop asks at every step, so nothing is made for messages without calls. */
+function callIds(history: readonly Message[]): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const { toolCalls } of history) {
+    if (toolCalls !== undefined) for (const { id } of toolCalls) ids.add(id)
+  }
+  return ids
 }
 
 /** The error of an answer that calls too many tools. */

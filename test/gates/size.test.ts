@@ -41,13 +41,13 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 50_550,
-  openaiChat: 47_400,
-  openaiResponses: 47_150,
+  openai: 50_800,
+  openaiChat: 47_600,
+  openaiResponses: 47_350,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
   three: 68_200,
-  loop: 65_350,
-  talk: 52_300,
+  loop: 65_600,
+  talk: 52_500,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -80,7 +80,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(71_000)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(71_200)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {

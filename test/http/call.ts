@@ -1,4 +1,4 @@
-import type { HttpCall } from '../../src/http/call.ts'
+import type { Fetch, HttpCall } from '../../src/http/call.ts'
 import { streamHttp, type CallSource, type MakeDecoder } from '../../src/http/stream-http.ts'
 import type { ErrorData } from '../../src/types/error-data.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
@@ -58,6 +58,16 @@ export function streamItems(source: CallSource): ItemStream {
 function itemOf(event: ModelEvent): readonly Item[] {
   if (event.type === 'text_delta') return [event.delta]
   return event.type === 'error' ? [{ error: event.error }] : []
+}
+
+/** The platform's `fetch`, and the signals that it was given. */
+export function watched(): { readonly fetch: Fetch; readonly sent: readonly AbortSignal[] } {
+  const sent: AbortSignal[] = []
+  const fetch: Fetch = (url, init) => {
+    if (init.signal) sent.push(init.signal)
+    return globalThis.fetch(url, init)
+  }
+  return { fetch, sent }
 }
 
 /** Every item of a stream. */

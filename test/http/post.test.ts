@@ -3,7 +3,7 @@ import { AdapterError } from '../../src/errors/errors.ts'
 import type { Refusal } from '../../src/http/call.ts'
 import { postForJson } from '../../src/http/post.ts'
 import { sendJson, serve } from '../support/http-server.ts'
-import { callTo } from './call.ts'
+import { callTo, watched } from './call.ts'
 
 /** The error that a call fails with. */
 async function failureOf(pending: Promise<unknown>): Promise<AdapterError> {
@@ -23,6 +23,17 @@ test('a response is returned as a whole, with its status and headers', async () 
   expect(answer).toMatchObject({ value: { a: 1 }, status: 201 })
   expect(answer.headers.get('x-request-id')).toBe('req_1')
   expect(server.requests).toMatchObject([{ method: 'POST', path: '/v1/x?y=1', body: '{"b":2}' }])
+})
+
+test('a call is not aborted when its answer has come, and is when it has failed', async () => {
+  await using server = await serve(({ body }, response) => {
+    if (body === '{}') sendJson(response, { a: 1 })
+    else response.end('<html>')
+  })
+  const { fetch, sent } = watched()
+  await postForJson(callTo(server.url, { fetch }))
+  await failureOf(postForJson(callTo(server.url, { fetch, body: '' })))
+  expect(sent.map(({ aborted }) => aborted)).toEqual([false, true])
 })
 
 test('a body that is not JSON is a malformed response', async () => {

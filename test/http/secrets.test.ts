@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { AdapterError } from '../../src/errors/errors.ts'
 import { secretsOf } from '../../src/http/secrets.ts'
 
@@ -39,6 +39,37 @@ describe('the secrets of a call are removed from a text by value', () => {
     expect(secretsIn({ [name]: 'some-value-1' }).clean('some-value-1')).toBe(
       secret ? '[redacted]' : 'some-value-1',
     )
+  })
+
+  test('a pattern is compiled only for a text that has the secret', () => {
+    const compiled: string[] = []
+    class CountedPattern extends RegExp {
+      constructor(source: string, flags?: string) {
+        super(source, flags)
+        compiled.push(source)
+      }
+    }
+    vi.stubGlobal('RegExp', CountedPattern)
+    try {
+      const { clean } = secretsIn({
+        authorization: 'Bearer a-secret-of-mine',
+        'x-api-key': 'other',
+      })
+      expect(clean('nothing of it')).toBe('nothing of it')
+      expect(compiled).toEqual([])
+      expect(clean('got a-secret-of-mine')).toBe('got [redacted]')
+      expect(compiled).toHaveLength(1)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  test('calls with the same secrets share one filter, and no others do', () => {
+    const first = secretsIn({ authorization: 'Bearer a-secret-of-mine' })
+    expect(secretsIn({ authorization: 'Bearer a-secret-of-mine' })).toBe(first)
+    const other = secretsIn({ authorization: 'Bearer one-of-another' })
+    expect(other.clean('one-of-another, a-secret-of-mine')).toBe('[redacted], a-secret-of-mine')
+    expect(first.clean('one-of-another, a-secret-of-mine')).toBe('one-of-another, [redacted]')
   })
 
   test('a value that the call names is secret, whatever it looks like', () => {

@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
-import { callTo, readItems, streamItems, type Item } from './call.ts'
+import { callTo, readItems, streamItems, watched, type Item } from './call.ts'
 
 test('nothing is sent before the first next(), and return() before it sends nothing', async () => {
   await using server = await serve((_request, response) => sendSse(response, sse('END')))
@@ -167,6 +168,28 @@ test('a connection is reused after a stream that was read to its end', async () 
   }
   expect(server.requests).toHaveLength(5)
   expect(server.connections).toBeLessThan(5)
+})
+
+test('a call is not aborted when its body has ended by itself, and leaves no listener behind', async () => {
+  await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
+  const { signal } = new AbortController()
+  const { fetch, sent } = watched()
+  expect(await readItems(streamItems(callTo(server.url, { signal, fetch })))).toEqual(['a'])
+  await expect.poll(() => getEventListeners(signal, 'abort')).toEqual([])
+  expect(sent.map(({ aborted }) => aborted)).toEqual([false])
+})
+
+test('a call is aborted when its stream is left, or when its body goes on after the end marker', async () => {
+  await using server = await serve((_request, response) => {
+    startSse(response, sse('a'))
+    response.write(sse('END'))
+  })
+  const { fetch, sent } = watched()
+  await readItems(streamItems(callTo(server.url, { fetch })))
+  const left = streamItems(callTo(server.url, { fetch }))
+  await left.next()
+  await left.return()
+  await expect.poll(() => sent.map(({ aborted }) => aborted)).toEqual([true, true])
 })
 
 test('a server that keeps the connection open after the end marker does not delay the end of the stream', async () => {

@@ -452,8 +452,11 @@ function noteExtras(
   choice: JsonObject | undefined,
 ): void {
   for (const members of [chunk, choice ?? {}]) {
-    for (const [name, value] of Object.entries(members)) {
-      if (!common.has(name) && value !== null && value !== '') setMember(metadata, name, value)
+    // Every chunk comes by here, and nearly all of its names are common.
+    for (const name of Object.keys(members)) {
+      if (common.has(name)) continue
+      const value = members[name]
+      if (value !== undefined && value !== null && value !== '') setMember(metadata, name, value)
     }
   }
 }

@@ -190,6 +190,11 @@ export function urlOf(
   path: string,
   query: Readonly<Record<string, string>> = {},
 ): string {
+  // Nothing has to be escaped, and nothing to be kept: every call would parse the same address.
+  if (/^[\w:/.-]*$/.test(path) && !/[?#]/.test(baseUrl)) {
+    const search = String(new URLSearchParams(query))
+    return baseUrl + path + (search && `?${search}`)
+  }
   const url = new URL(baseUrl)
   url.pathname = url.pathname.replace(/\/+$/, '') + path
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)

@@ -1,6 +1,6 @@
 import type { AnswerForms } from '../../make/answer-text.ts'
 import type { SchemaDialect } from '../../schema/dialects.ts'
-import { lowerSchema, type LoweredSchema } from '../../schema/lower-schema.ts'
+import { lowerSchema, type LoweredSchema, type SchemaPlace } from '../../schema/lower-schema.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
@@ -67,7 +67,7 @@ export function schemaLowering(provider: string, warn: Warn): SchemaLowering {
     forms,
     tool({ name, schema }, index, dialect) {
       const path = `tools[${index}].schema`
-      const lowered = lowerSchema(schema, dialect, { provider, path, use: 'tool' })
+      const lowered = loweredOnce(schema, dialect, { provider, path, use: 'tool' })
       warnings(`tools.${name}.strict`, lowered)
       if (lowered.restore !== undefined) tools.set(name, lowered)
       return lowered
@@ -79,4 +79,30 @@ export function schemaLowering(provider: string, warn: Warn): SchemaLowering {
       return lowered
     },
   }
+}
+
+/** A schema in the form in which it was sent last, and its text at that time. */
+interface SentSchema {
+  readonly dialect: SchemaDialect | 'plain'
+  readonly text: string
+  readonly lowered: LoweredSchema
+}
+
+const sent = new WeakMap<JsonObject, SentSchema>()
+
+/**
+ * `lowerSchema` for the schema of a tool, which is sent at every step of a loop: it is rewritten once, as long as it says the same.
+ * A warning names a place in the request, so a schema that has one is not kept.
+ */
+function loweredOnce(
+  schema: JsonObject,
+  dialect: SchemaDialect | 'plain',
+  place: SchemaPlace,
+): LoweredSchema {
+  const text = JSON.stringify(schema)
+  const last = sent.get(schema)
+  if (last?.dialect === dialect && last.text === text) return last.lowered
+  const lowered = lowerSchema(schema, dialect, place)
+  if (lowered.warnings.length === 0) sent.set(schema, { dialect, text, lowered })
+  return lowered
 }

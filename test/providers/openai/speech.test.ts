@@ -347,6 +347,18 @@ describe('an answer', () => {
     await expect(call).rejects.toMatchObject({ name: 'StreamError', reason: 'too_large' })
   })
 
+  test('that has come whole is not aborted, and one that is left is', async () => {
+    const signals: (AbortSignal | null | undefined)[] = []
+    const fetch = async (_url: string, { signal }: RequestInit): Promise<Response> => {
+      signals.push(signal)
+      return audio()()
+    }
+    const adapter = openaiSpeech({ apiKey: 'k', fetch })
+    await all(adapter.speak(request()))
+    for await (const _event of adapter.speak(request())) break
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false, true])
+  })
+
   test('is closed when its reader leaves, also while it waits', async () => {
     const { body, isCancelled } = inPieces([wav.subarray(0, 100)], 'stall')
     const { fetch } = stubFetch(
