@@ -54,11 +54,18 @@ export async function readSession(store: RunStore, id: string): Promise<RunInfo 
   )
 }
 
-/** The session, and the result of its last run from the first snapshot on. */
+/** The error of an id that nobody has sent anything. */
+export function noSession(id: string): SessionError {
+  const message = `there is no session ${id}: runs.send makes one`
+  return new SessionError('illegal_status', message, { metadata: { id, unknown: true } })
+}
+
+/** The session at rest, and the result of its last run from the first snapshot on; nothing while it runs. */
 export async function readResult(store: RunStore, id: string): Promise<SessionResult | undefined> {
   const info = await readSession(store, id)
-  if (info === undefined) return undefined
-  const { session, lastEventId } = info
+  if (info === undefined) throw noSession(id)
+  const { session, lastEventId, running } = info
+  if (running) return undefined
   const first = await store.readSnapshot(id, lastEventId)
   // The log is not kept for ever.
   if (first === undefined) return { session, result: restedResult(session) }

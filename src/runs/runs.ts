@@ -44,7 +44,7 @@ import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
 import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
-import { followLog, readResult, readSession } from './read.ts'
+import { followLog, noSession, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
 
 /** Runs on a store: they outlive requests and processes. See `Runs`. */
@@ -328,14 +328,16 @@ export function createRuns(options: RunsOptions): Runs {
     handler: (options) => runsHandler({ runs, store, clock }, options),
     wait: async (id, { signal } = {}) => {
       assertSessionId(id)
-      const state = await store.look(id)
-      const entries = followLog(reading, id, { after: state?.lastEventId, signal })
-      // Only the end counts.
-      while ((await entries.next()).done !== true);
-      signal?.throwIfAborted()
-      const rested = await readResult(store, id)
-      if (rested === undefined) throw noSession(id)
-      return rested
+      for (;;) {
+        const state = await store.look(id)
+        const entries = followLog(reading, id, { after: state?.lastEventId, signal })
+        // Only the end counts.
+        while ((await entries.next()).done !== true);
+        signal?.throwIfAborted()
+        const rested = await readResult(store, id)
+        if (rested !== undefined) return rested
+        // It began between the two looks, or it was sent something more.
+      }
     },
 
     advance: async (id, { signal } = {}) => {
@@ -435,11 +437,6 @@ function inTime(clock: Clock, ms: number, begin: () => Promise<void>): Promise<v
 
 /** The longest time that a timer can take. */
 const longestTimerMs = 2_147_483_647
-
-function noSession(id: string): SessionError {
-  const message = `there is no session ${id}: runs.send makes one`
-  return new SessionError('illegal_status', message, { metadata: { id, unknown: true } })
-}
 
 const storeParts = ['load', 'save', 'append', 'acquire', 'renew', 'release', 'push', 'readEvents']
 

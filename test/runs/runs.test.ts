@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   createEngine,
   messageText,
@@ -759,6 +759,24 @@ describe('workers', () => {
     await runs.advance('ada')
     expect(await send()).toMatchObject({ duplicate: true })
     expect(rings).toHaveLength(2)
+  })
+
+  test('a wait that begins while the session is made, in this process or another, waits for its run', async () => {
+    const { runs, store, clock } = bench(echo, {}, false)
+    const sent = runs.send('ada', 'hi')
+    expect(await runs.wait('ada')).toMatchObject({ session: { status: 'completed' } })
+    await sent
+    const other = createRuns({ engine: echo, store, clock, execute: false })
+    // It is made between the look at it and the read.
+    const look = vi.spyOn(store, 'look').mockImplementationOnce(async (id: string) => {
+      await store.push(id, { type: 'send', content: 'hi' })
+      return undefined
+    })
+    const waiting = other.wait('bob')
+    await runs.advance('bob')
+    expect(await waiting).toMatchObject({ session: { status: 'completed' } })
+    look.mockRestore()
+    await expect(other.wait('eve')).rejects.toMatchObject({ metadata: { unknown: true } })
   })
 
   test('a command that is repeated after its process died is taken over by the one that repeats it', async () => {
