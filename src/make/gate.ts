@@ -5,7 +5,7 @@ import { isPlainObject, listOf, maxDepth } from '../schema/checks.ts'
 import { source, validateImage, validateMessage, warning } from '../schema/validate.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isStreamEvent, type ModelEvent } from '../types/events.ts'
-import { defined, isObject, parseJson } from '../types/guards.ts'
+import { defined, isObject, parseJson, setMember } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import { finishReasons, usageFields, type FinishReason, type Usage } from '../types/response.ts'
@@ -555,16 +555,18 @@ function settled(value: unknown): JsonValue | undefined {
 
 /** An object with each member settled by itself, so that the depth of a value is counted from that value. */
 function settleFields<T extends object>(object: T): T {
-  const members = Object.entries(object).map(([name, value]) => [name, settleJson(value)] as const)
+  const members: Record<string, unknown> = {}
+  for (const name of Object.keys(object))
+    setMember(members, name, settleJson(Reflect.get(object, name)))
   // The members are the same, as JSON.
-  return sameOr(object, Object.fromEntries(members.filter(([, value]) => value !== undefined)) as T)
+  return sameOr(object, defined<T>(members as T))
 }
 
 /** The given object or list if the settled one has the same members, so that most values pass without a copy. */
 function sameOr<T extends object>(given: T, legal: T): T {
-  const members = Object.entries(legal)
+  const names = Object.keys(legal)
   const isSame =
-    members.length === Object.keys(given).length &&
-    members.every(([name, value]) => Object.is(Reflect.get(given, name), value))
+    names.length === Object.keys(given).length &&
+    names.every((name) => Object.is(Reflect.get(given, name), Reflect.get(legal, name)))
   return isSame ? given : legal
 }

@@ -73,21 +73,29 @@ export function unknownProviders(
   providers: readonly string[],
   place = '',
 ): readonly Issue[] {
-  const { providerOptions = none, messages, tools, content } = holder
-  const legal = [...new Set([...providers, ...builtInProviders])]
-  const own = Object.keys(providerOptions)
-    .filter((name) => !legal.includes(name))
-    .map((name) => ({
-      path: `${place}providerOptions.${name}`,
-      problem: `is not a provider: ${meantKey(name, legal)}`,
-    }))
-  const inside = Object.entries({ messages, tools, content }).flatMap(([key, list]) =>
-    typeof list === 'object'
-      ? list.flatMap((one, at) => unknownProviders(one, providers, `${place}${key}[${at}].`))
-      : [],
-  )
-  return [...own, ...inside]
+  const { providerOptions } = holder
+  const issues: Issue[] = []
+  if (providerOptions !== undefined) {
+    const legal = [...new Set([...providers, ...builtInProviders])]
+    for (const name of Object.keys(providerOptions)) {
+      if (legal.includes(name)) continue
+      const problem = `is not a provider: ${meantKey(name, legal)}`
+      issues.push({ path: `${place}providerOptions.${name}`, problem })
+    }
+  }
+  for (const key of holderLists) {
+    const list = holder[key]
+    if (typeof list !== 'object') continue
+    list.forEach((one, at) => {
+      // A thread may be long, and few of its messages have options.
+      if (one.providerOptions === undefined && typeof one.content !== 'object') return
+      issues.push(...unknownProviders(one, providers, `${place}${key}[${at}].`))
+    })
+  }
+  return issues
 }
+
+const holderLists = ['messages', 'tools', 'content'] as const
 
 const none: ProviderOptions = {}
 
