@@ -190,7 +190,7 @@ test('an answer of another provider is named, and that of a call which failed is
   const engine = createEngine({ adapter: openai({ model: 'm', apiKey: 'k' }) })
   const { basis } = await requestsAt(lookedAt(await ranBefore(), engine), 1)
   expect(basis.note).toContain('came from model m of fake; this engine asks model m of openai.')
-  const failed = await ranBefore([['preflight_error', 'invalid_request']])
+  const failed = await ranBefore([['preflight_error', 'invalid_request', { status: 400 }]])
   const { basis: of } = await requestsAt(lookedAt(failed), 1)
   expect(of).toEqual({ source: 'session', note: expect.stringMatching(/not saved with it\.$/) })
 })
@@ -200,7 +200,7 @@ test('the requests of a cassette are those that were recorded, whatever engine w
   const recorder = record(
     fake({
       scripts: [
-        [['preflight_error', 'rate_limited']],
+        [['preflight_error', 'rate_limited', { status: 429 }]],
         [
           ['start', { model: 'm' }],
           ['tool_call', { id: 'c', name: 'add', arguments: { a: 1, b: 2 } }],
@@ -261,10 +261,10 @@ test('the requests of a cassette are those that were recorded, whatever engine w
       messages: [system, { content: 'what is 1 + 2?' }],
       tools: [{}, {}, {}, {}, {}],
     })
-    expect(bodies[0]).not.toHaveProperty('max_completion_tokens')
+    expect(bodies[0]).not.toHaveProperty('max_tokens')
     expect(bodies[1]).toMatchObject({
       model: 'm-large',
-      max_completion_tokens: 77,
+      max_tokens: 77,
       messages: [system, {}, { role: 'assistant' }, { role: 'tool', content: '3' }],
       tools: [{ function: { name: 'add' } }],
     })
