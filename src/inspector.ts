@@ -9,6 +9,7 @@ export type {
   LogPage,
   RenderedRequest,
   RenderedRequests,
+  RequestBasis,
   SavedTest,
   SessionAt,
   SessionDetail,

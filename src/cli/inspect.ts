@@ -70,7 +70,7 @@ async function run(call: CommandCall): Promise<number> {
   const engine = given?.engine
   const readOnly = call.flag('read-only')
   const inspected = await during(io, 'opening the sessions', () => openInspected(call, engine))
-  const { runs, name, testFolder, unattended, single } = inspected
+  const { runs, name, testFolder, unattended, single, recorded } = inspected
   const token = randomBytes(32).toString('base64url')
   const inspectorOptions: InspectorOptions = {
     authorize: (request) => authorize(request, token),
@@ -82,7 +82,7 @@ async function run(call: CommandCall): Promise<number> {
     onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
   }
   const engineModule = given && ((file: string): string => moduleOf(given.module, file))
-  const handle = makeInspector(runs, inspectorOptions, { unattended, single, engineModule })
+  const handle = makeInspector(runs, inspectorOptions, { unattended, single, engineModule, recorded })
   try {
     const server = await listening({ port }, () => serve(handle, port))
     const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { Engine } from '../contracts/engine.ts'
 import { isAllmError } from '../errors/errors.ts'
 import { cassetteRuns } from '../inspector/cassette-sessions.ts'
+import type { RecordedCalls } from '../inspector/model-requests.ts'
 import { createEngine } from '../run/engine.ts'
 import type { Runs } from '../runs/contract.ts'
 import { createRuns } from '../runs/runs.ts'
@@ -29,6 +30,8 @@ export interface Inspected {
   readonly unattended?: boolean
   /** The id of the only session of a file. */
   readonly single?: string | undefined
+  /** The calls of the cassette that the sessions play. */
+  readonly recorded?: RecordedCalls
   /** Ends the connection. */
   readonly close: () => Promise<void>
 }
@@ -82,10 +85,10 @@ async function openPath(
     : await readJsonFile(path, call.io, 'a session or a cassette')
   if (isObject(value) && Array.isArray(value['calls'])) {
     const name = basename(path).replace(/(?:\.cassette)?\.json$/, '') || 'recording'
-    const runs = await cassetteRuns(await readCassette(path, call.io), name)
+    const { runs, recorded } = await cassetteRuns(await readCassette(path, call.io), name)
     const [first, second] = await runs.list({ limit: 2 })
     const single = second === undefined ? first?.id : undefined
-    return { runs, name: path, unattended: true, single, close: nothing }
+    return { runs, name: path, unattended: true, single, recorded, close: nothing }
   }
   const session = await readSession(path)
   if (session === undefined) throw usageError(`${path} is gone`)

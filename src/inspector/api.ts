@@ -104,7 +104,28 @@ export interface LogPage {
 
 /** The model request that belongs to an event, as each provider would get it. */
 export interface RenderedRequests {
+  /** What it was made from: unless it was recorded, it may differ from the request that was sent. */
+  readonly basis: RequestBasis
   readonly wires: readonly RenderedRequest[]
+}
+
+/** What a request is made from, and what the log says about the call. */
+export interface RequestBasis {
+  /**
+   * - `recorded`: the request of a cassette, as it was recorded.
+   * - `session`: the messages of the session alone. The instructions, tools and settings of a run are not saved with it.
+   * - `engine`: the messages, and the engine as it is now, which may not be as it was then.
+   * - `fork`: the messages, and the engine that the fork runs on in this inspector.
+   */
+  readonly source: 'recorded' | 'session' | 'engine' | 'fork'
+  /** The same for people: one to three sentences, with what is known to differ. */
+  readonly note: string
+  /** Who answered, as the log says. Absent when it has no answer to this request. */
+  readonly answered?: { readonly provider: string; readonly model?: string }
+  /** The answer came from another model or provider than the one that this request is for. */
+  readonly differs?: true
+  /** The log of the run has no call after the event: the request is the one that would come next. */
+  readonly isNext?: true
 }
 
 /** One of them. Keys are never in it. */

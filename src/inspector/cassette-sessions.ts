@@ -7,17 +7,23 @@ import { createRuns } from '../runs/runs.ts'
 import { createSession } from '../session/changes.ts'
 import { memoryStore } from '../stores/memory-store.ts'
 import { cassetteVersion, type Cassette } from '../testing/cassette.ts'
-import { recordedRuns, type RecordedRun } from '../testing/recorded-runs.ts'
+import { recordedRuns, type RecordedAnswer, type RecordedRun } from '../testing/recorded-runs.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Session } from '../types/session.ts'
 import { playedTools } from './fork-engine.ts'
+import type { RecordedCalls } from './model-requests.ts'
 import { toolsIn } from './recording.ts'
 
 /**
  * The conversations of a cassette as sessions with logs, in memory: each is played once, at once, with the answers and the results of tools that
- * were recorded. Their ids are the name, with numbers if there are several.
+ * were recorded. Their ids are the name, with numbers if there are several. The recorded calls are kept beside them: a request that the sessions would
+ * make again need not be the one that was recorded.
  */
-export async function cassetteRuns(cassette: Cassette, name: string): Promise<Runs> {
+export async function cassetteRuns(
+  cassette: Cassette,
+  name: string,
+): Promise<{ readonly runs: Runs; readonly recorded: RecordedCalls }> {
+  const recorded = new Map<string, readonly RecordedAnswer[]>()
   const engines = new Map<string, Engine>()
   const store = memoryStore()
   const none = createEngine()
@@ -31,6 +37,7 @@ export async function cassetteRuns(cassette: Cassette, name: string): Promise<Ru
   for (const [index, run] of all.entries()) {
     const id = all.length === 1 ? name : `${name}-${index + 1}`
     engines.set(id, playingEngine(run))
+    recorded.set(id, loggedCalls(run))
     const [first, ...turns] = run.turns
     await store.save(createSession({ id, messages: first?.messages ?? [] }), { first: true })
     while ((await runs.advance(id)).more);
@@ -40,7 +47,13 @@ export async function cassetteRuns(cassette: Cassette, name: string): Promise<Ru
     }
   }
   await runs.close()
-  return createRuns(options)
+  return { runs: createRuns(options), recorded }
+}
+
+/** The calls that the log tells: those that were refused and tried again are one with the last attempt. */
+function loggedCalls({ turns }: RecordedRun): readonly RecordedAnswer[] {
+  const calls = turns.flatMap((turn) => turn.calls)
+  return calls.filter(({ isRefused }, index) => !isRefused || index === calls.length - 1)
 }
 
 /** A recording is played without its waits. */

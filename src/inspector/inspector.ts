@@ -40,7 +40,7 @@ import {
 } from './api.ts'
 import { createForks, type Forks } from './forks.ts'
 import { followed, logPage, sessionAt, sessionDetail } from './history.ts'
-import { renderedRequests } from './model-requests.ts'
+import { renderedRequests, type RecordedCalls } from './model-requests.ts'
 import { isPageFile, pageFile } from './page-files.ts'
 import { findSession, placeOf, type Place, type Places } from './places.ts'
 import { savedTest } from './save-test.ts'
@@ -61,7 +61,7 @@ export interface InspectorOptions {
   readonly authorize: (request: Request) => unknown
   /** Refuses whatever would change something: commands, stops, forks and saved tests. */
   readonly readOnly?: boolean | undefined
-  /** What forks may run on besides a fake. Its tools and settings are also shown in model requests. */
+  /** What forks may run on besides a fake. Model requests are shown with its instructions, tools and settings, as they are now. */
   readonly engine?: Engine | undefined
   /** What models cost, by their names, for each million tokens. */
   readonly prices?: PriceTable | undefined
@@ -105,13 +105,15 @@ export interface InternalOptions {
   readonly single?: string | undefined
   /** The module that exports the engine, as a file at this place imports it: saved tests run its tools. */
   readonly engineModule?: ((file: string) => string) | undefined
+  /** The calls of the cassette that the sessions play. */
+  readonly recorded?: RecordedCalls | undefined
 }
 
 /** An inspector, with what only the library and its tests set. */
 export function makeInspector(
   runs: Runs,
   options: InspectorOptions,
-  { pageFolder, unattended = false, single, engineModule }: InternalOptions = {},
+  { pageFolder, unattended = false, single, engineModule, recorded }: InternalOptions = {},
 ): Inspector {
   assertValid('invalid_options', inspectorOptions(options))
   const { authorize, readOnly = false, prices, onError } = options
@@ -130,6 +132,7 @@ export function makeInspector(
     engine: options.engine,
     testFolder: options.testFolder,
     engineModule,
+    recorded,
     summaries: summariesWith(prices),
     info: defined<InspectorInfo>({
       ...infoOf(options),
@@ -171,6 +174,7 @@ interface Service {
   readonly engine: Engine | undefined
   readonly testFolder: string | undefined
   readonly engineModule: InternalOptions['engineModule']
+  readonly recorded: InternalOptions['recorded']
   readonly summaries: Summaries
   readonly info: InspectorInfo
   readonly readOnly: boolean
@@ -348,8 +352,8 @@ async function serve(
     }
     case 'request': {
       const at = numberIn(query, 'at') ?? state.lastEventId
-      const own = place.name === 'forks' ? undefined : engine
-      return answer(200, await renderedRequests(place, id, at, own))
+      const sources = place.name === 'forks' ? {} : { engine, recorded: service.recorded }
+      return answer(200, await renderedRequests(place, id, at, sources))
     }
     case 'command': {
       const command = await bodyOf(service, request, commandBody)

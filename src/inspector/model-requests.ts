@@ -4,14 +4,17 @@ import type { ChatAdapter } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { isAllmError } from '../errors/errors.ts'
+import { isVersion } from '../make/cost.ts'
 import { anthropic } from '../providers/anthropic/anthropic.ts'
 import { gemini } from '../providers/gemini/gemini.ts'
 import { openaiChat, openaiResponses } from '../providers/openai/openai.ts'
+import { engineParts } from '../run/context.ts'
 import { createEngine, extendEngine } from '../run/engine.ts'
 import { restore } from '../run/inner-runs.ts'
 import type { WireFormat } from '../server/wire-format.ts'
 import { renderWire, wireResponse } from '../server/wire.ts'
 import { withLateMessages } from '../session/reduce.ts'
+import type { RecordedAnswer } from '../testing/recorded-runs.ts'
 import { tool } from '../tools/tool.ts'
 import { defined, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
@@ -19,27 +22,176 @@ import type { Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Session } from '../types/session.ts'
 import type { Warning } from '../types/warning.ts'
-import type { RenderedRequest, RenderedRequests } from './api.ts'
+import type { RenderedRequest, RenderedRequests, RequestBasis } from './api.ts'
 import { sessionAt, sessionBefore } from './history.ts'
 import type { Place } from './places.ts'
+import { readRecording } from './recording.ts'
 
-/** The model request that belongs to an event, as each provider would get it. Nothing is sent. */
+/** What is known about requests besides sessions and their logs. */
+export interface RequestSources {
+  /** The engine that the inspector was given. */
+  readonly engine?: Engine | undefined
+  readonly recorded?: RecordedCalls | undefined
+}
+
+/** The calls of a cassette by the ids of the sessions that play them, one for each call of the log. */
+export type RecordedCalls = ReadonlyMap<string, readonly RecordedAnswer[]>
+
+/**
+ * The model request that belongs to an event, as each provider would get it, and what it is made from. That of a cassette is the recorded one,
+ * whatever engine was given. Nothing is sent.
+ */
 export async function renderedRequests(
   place: Place,
   id: string,
   event: number,
-  engine: Engine | undefined,
+  { engine, recorded }: RequestSources,
 ): Promise<RenderedRequests> {
-  const { session, model } = await askedAt(place, id, event)
+  const asked = await askedAt(place, id, event)
+  const calls = recorded?.get(id)
+  if (calls !== undefined) return recordedRequests(place, id, event, calls)
+  const { session } = asked
   const own = engine ?? (await engineOf(place, session))
-  const wires = Object.keys(adapters) as readonly RenderedRequest['wire'][] // The keys of the table.
+  const whose = place.name === 'forks' ? 'fork' : engine === undefined ? 'runs' : 'given'
   try {
-    const request = await requestOf(own, session, model)
-    return { wires: await Promise.all(wires.map((wire) => rendered(wire, request, id))) }
+    const request = await requestOf(own, session, asked.answered?.model)
+    const adapter = own && engineAfter(own, sentThread(session).messages).adapter
+    const basis = rebuiltBasis(asked, own, whose, {
+      who: 'this engine asks',
+      providers: adapter === undefined ? [] : [adapter.provider, ...(adapter.providers ?? [])],
+      model: request.model,
+    })
+    return { basis, wires: await renderedForAll(request, id) }
   } catch (error) {
     const problem = wordsOf(error)
-    return { wires: wires.map((wire) => ({ wire, problem })) }
+    const basis = rebuiltBasis(asked, own, whose)
+    return { basis, wires: wires.map((wire) => ({ wire, problem })) }
   }
+}
+
+function renderedForAll(request: ModelRequest, id: string): Promise<readonly RenderedRequest[]> {
+  return Promise.all(wires.map((wire) => rendered(wire, request, id)))
+}
+
+/** The recorded request of the call that an event belongs to. What follows an answer belongs to the next call, or to the last one. */
+async function recordedRequests(
+  place: Place,
+  id: string,
+  event: number,
+  recorded: readonly RecordedAnswer[],
+): Promise<RenderedRequests> {
+  const { calls } = await readRecording(place, id, { messages: [], metadata: {} })
+  const ended = calls.filter(({ last }) => last < event).length
+  const at = Math.min(ended, recorded.length - 1)
+  const found = recorded[at]
+  if (found === undefined) throw new Error(`the recording of session ${id} has no call`)
+  const { index, call } = found
+  const { model } = call
+  const request: ModelRequest = { ...(model === undefined ? {} : { model }), ...call.request }
+  const played = calls[at]
+  const answered = played && played.events.length > 0 ? answeredBy(played) : undefined
+  const difference = differenceOf(answered, {
+    who: 'the request asked',
+    providers: [call.provider],
+    model: request.model,
+  })
+  const basis = defined<RequestBasis>({
+    source: 'recorded',
+    note: sentences(
+      `Call ${index + 1} of the cassette, as it was recorded with ${call.provider}: without keys and the bytes of files.`,
+      ended > at ? 'No call follows this event.' : undefined,
+      difference,
+    ),
+    answered,
+    differs: difference === undefined ? undefined : true,
+  })
+  return { basis, wires: await renderedForAll(request, id) }
+}
+
+/** What a request is made from that was not recorded. */
+function rebuiltBasis(
+  { answered, isNext }: Asked,
+  engine: Engine | undefined,
+  whose: keyof typeof engineWords,
+  asks?: AskedModel,
+): RequestBasis {
+  const next = isNext
+    ? 'The log of the run has no call after this event: this request would come next.'
+    : undefined
+  if (engine === undefined || isBare(engine)) {
+    const note = sentences(
+      'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it.',
+      answered?.model === undefined ? undefined : 'The model is the one that answered.',
+      next,
+    )
+    return defined<RequestBasis>({ source: 'session', note, answered, isNext })
+  }
+  const difference = asks && differenceOf(answered, asks)
+  return defined<RequestBasis>({
+    source: whose === 'fork' ? 'fork' : 'engine',
+    note: sentences(engineWords[whose], difference, next),
+    answered,
+    differs: difference === undefined ? undefined : true,
+    isNext,
+  })
+}
+
+const mayDiffer =
+  'Its instructions, tools and settings may not be those of the run, which are not saved.'
+
+const engineWords = {
+  given: `Rebuilt from the messages of the session and the engine that the inspector was given, as it is now. ${mayDiffer}`,
+  runs: `Rebuilt from the messages of the session and the engine of its runs, as it is now. ${mayDiffer}`,
+  fork: 'Rebuilt from the messages of this fork and the engine that it runs on.',
+}
+
+/** Whether nothing is known of an engine: it stands for one that the inspector does not have. */
+function isBare(engine: Engine): boolean {
+  const { adapter, model, tools, defaults } = engineParts(engine)
+  const known = [adapter, model, ...tools, ...Object.values(defaults)]
+  return known.every((one) => one === undefined)
+}
+
+/** The model that a request is for. */
+interface AskedModel {
+  /** Who asks it, in words. */
+  readonly who: string
+  /** Those that may answer. Empty if none is known. */
+  readonly providers: readonly string[]
+  readonly model: string | undefined
+}
+
+/** How the answer shows that another model was asked, if it does. */
+function differenceOf(
+  answered: RequestBasis['answered'],
+  asks: AskedModel,
+): string | undefined {
+  if (answered === undefined) return undefined
+  const { provider, model = asks.model } = answered
+  const { who, providers } = asks
+  const isModel = model === undefined || asks.model === undefined || isSame(model, asks.model)
+  const isProvider = provider === '' || providers.length === 0 || providers.includes(provider)
+  if (isModel && isProvider) return undefined
+  const [from, to] = isProvider ? ['', ''] : [` of ${provider}`, ` of ${providers[0]}`]
+  return `The answer came from ${modelWords(model)}${from}; ${who} ${modelWords(asks.model)}${to}.`
+}
+
+function modelWords(model: string | undefined): string {
+  return model === undefined ? 'a model' : `model ${model}`
+}
+
+/** Whether two names are of one model. A dated version of a model is the model, and so is its name with a provider. */
+function isSame(left: string, right: string): boolean {
+  const [one, other] = [plainName(left), plainName(right)]
+  return one === other || isVersion(one, other) || isVersion(other, one)
+}
+
+function plainName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1).replace(/[-@:]latest$/, '')
+}
+
+function sentences(...words: readonly (string | undefined)[]): string {
+  return words.filter((one) => one !== undefined).join(' ')
 }
 
 function wordsOf(error: unknown): string {
@@ -62,8 +214,10 @@ export async function engineOf(
 /** What a model was asked with, or would be. */
 interface Asked {
   readonly session: Session
-  /** The model that answered, as its provider names it. */
-  readonly model?: string | undefined
+  /** Who answered, as the provider names its model. */
+  readonly answered?: RequestBasis['answered']
+  /** The run made no call after the event. */
+  readonly isNext?: true | undefined
 }
 
 const pageSize = 500
@@ -75,14 +229,22 @@ const pageSize = 500
 async function askedAt(place: Place, id: string, event: number): Promise<Asked> {
   const base = await place.store.readSnapshot(id, Math.max(0, event - 1))
   const found = await callAt(place, id, base?.lastEventId ?? 0, event)
-  if (found === undefined) return { session: (await sessionAt(place, id, event)).session }
-  return { session: await sessionBefore(place, id, found.first), model: found.model }
+  if (found === undefined || found === 'failed') {
+    const { session } = await sessionAt(place, id, event)
+    return { session, isNext: found === undefined ? true : undefined }
+  }
+  const session = await sessionBefore(place, id, found.first)
+  return { session, answered: found.answered }
 }
 
-/** The first event of a call, and the model that answered. */
+/** The first event of a call, and who answered. */
 interface FoundCall {
   readonly first: number
-  readonly model: string | undefined
+  readonly answered: NonNullable<RequestBasis['answered']>
+}
+
+function answeredBy({ provider, model }: { provider: string; model?: string }): FoundCall['answered'] {
+  return defined<FoundCall['answered']>({ provider, model })
 }
 
 async function callAt(
@@ -90,7 +252,7 @@ async function callAt(
   id: string,
   from: number,
   event: number,
-): Promise<FoundCall | undefined> {
+): Promise<FoundCall | 'failed' | undefined> {
   let after = from
   /** The call that the event at hand belongs to. */
   let current: FoundCall | undefined
@@ -101,9 +263,9 @@ async function callAt(
       after = entry.id
       const { event: own } = entry
       if (after > event && current !== undefined) return current
-      if (own.type === 'message_started') current = { first: after, model: own.model }
+      if (own.type === 'message_started') current = { first: after, answered: answeredBy(own) }
       else if (own.type === 'message_completed' || own.type === 'error') {
-        if (after >= event) return current
+        if (after >= event) return current ?? 'failed'
         current = undefined
       } else if (own.type === 'chat_completed' && after >= event) return undefined
     }
@@ -211,6 +373,8 @@ const adapters: Readonly<
       }),
   },
 }
+
+const wires = Object.keys(adapters) as readonly RenderedRequest['wire'][] // The keys of the table.
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 type MakeAdapter = (fetch: Fetch) => ChatAdapter

@@ -85,7 +85,7 @@ export function priceOf(
 }
 
 /** Whether a name is another one with a date or a number of three digits or more behind it. `claude-sonnet-4-5` is not a version of `claude-sonnet-4`. */
-function isVersion(name: string, known: string): boolean {
+export function isVersion(name: string, known: string): boolean {
   return name.startsWith(known) && /^[-@:](\d{3,}[\d-]*|latest)$/.test(name.slice(known.length))
 }
 

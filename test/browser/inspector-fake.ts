@@ -141,6 +141,12 @@ function pageOf({ sessions }: FakeInspector, query: URLSearchParams): unknown {
 }
 
 const rendered: RenderedRequests = {
+  basis: {
+    source: 'engine',
+    note: 'Rebuilt with the engine of today. The answer came from model m; this engine asks m1.',
+    answered: { provider: 'openai', model: 'm' },
+    differs: true,
+  },
   wires: [
     {
       wire: 'openai',

@@ -522,7 +522,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     expect(problems).toEqual([])
   })
 
-  test('a result that begins like JSON must be JSON, and at an event of an agent the request says whose it is', async () => {
+  test('a result that begins like JSON must be JSON, and a request says whose it is and what it is made from', async () => {
     await using fake = await fakeInspector(bundle.folder)
     const call = { id: 'c1', name: 'office', arguments: {} }
     const messages: readonly Message[] = [
@@ -554,6 +554,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     await expect.poll(() => fake.posts.length).toBe(1)
     expect(fake.posts[0]?.body).toMatchObject({ content: '{"ok": tru' })
     await page.getByText('The request is that of the outer run').waitFor()
+    await page.getByText('The answer came from model m; this engine asks m1.').waitFor()
   })
 
   test('a fork that ended takes no commands, and a comparison says why it failed and which tool answered', async () => {

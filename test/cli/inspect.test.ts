@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createEngine, Session } from '../../src/index.ts'
-import type { InspectorInfo, SessionDetail, SessionPage } from '../../src/inspector.ts'
+import type {
+  InspectorInfo,
+  RenderedRequests,
+  SessionDetail,
+  SessionPage,
+} from '../../src/inspector.ts'
 import { record, stringifyCassette } from '../../src/middleware.ts'
 import { createRuns } from '../../src/runs.ts'
 import { fileStore, memoryStore, sqliteStore } from '../../src/stores.ts'
@@ -184,6 +189,8 @@ test('a session file and a cassette are shown as sessions, a cassette with its e
     'assistant',
   ])
   expect(detail.lastEventId).toBeGreaterThan(5)
+  const { basis } = await own.get<RenderedRequests>('api/sessions/talk/request?at=1')
+  expect(basis.source).toBe('recorded')
   await own.end()
 })
 

@@ -1,14 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createEngine, extendEngine, Session } from '../../src/index.ts'
+import { createEngine, extendEngine, Session, tool, type Engine } from '../../src/index.ts'
 import type { RenderedRequests, SavedTest } from '../../src/inspector.ts'
-import { parseCassette } from '../../src/middleware.ts'
+import { cassetteRuns } from '../../src/inspector/cassette-sessions.ts'
+import { parseCassette, record } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
-import { fake, virtualClock } from '../../src/testing.ts'
+import { fake, virtualClock, type ScriptInput } from '../../src/testing.ts'
 import { scratch } from '../cli/support.ts'
 import { agent } from './agents.ts'
-import { desk, detailOf, logOf, pathOf, type Desk } from './support.ts'
+import { desk, detailOf, forked, logOf, pathOf, type Desk } from './support.ts'
 
 async function played(options: Parameters<typeof desk>[0] = {}): Promise<Desk> {
   const clock = virtualClock({ auto: true })
@@ -95,6 +96,197 @@ test('without an engine the request has what the log and the thread know', async
     model: 'small-1',
     tools: [{ function: { name: 'add' } }, { function: { name: 'look' } }, {}],
   })
+})
+
+/** A session `trip` that was run with instructions, model `m` and one tool. */
+async function ranBefore(script: ScriptInput = [['start', { model: 'm' }], 'hello']): Promise<Desk> {
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    schema: { type: 'object' },
+    handler: () => 'nothing',
+  })
+  const own = desk({
+    runsEngine: createEngine({
+      adapter: fake({ script }),
+      model: 'm',
+      instructions: 'SECRET',
+      tools: [look],
+      retry: false,
+    }),
+  })
+  await own.runs.send('trip', 'hi')
+  await own.runs.wait('trip')
+  return own
+}
+
+/** The same store, looked at by an inspector that runs nothing. */
+function lookedAt({ store }: Desk, engine?: Engine): Desk {
+  return desk({ store, runsEngine: createEngine(), execute: false, engine })
+}
+
+test('without an engine a request says that it has the messages alone', async () => {
+  const own = lookedAt(await ranBefore())
+  const { basis, wires } = await requestsAt(own, 1)
+  expect(basis).toEqual({
+    source: 'session',
+    note: 'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it. The model is the one that answered.',
+    answered: { provider: 'fake', model: 'm' },
+  })
+  expect(wires[1]?.body).toMatchObject({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  // Nothing was asked after the answer.
+  const { lastEventId } = await detailOf(own, 'trip')
+  const { basis: next } = await requestsAt(own, lastEventId)
+  expect(next).toEqual({
+    source: 'session',
+    note: 'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it. The log of the run has no call after this event: this request would come next.',
+    isNext: true,
+  })
+})
+
+test('with an engine a request says that the engine is that of now, and names the model that answered if it is another one', async () => {
+  const first = await ranBefore()
+  const today = (model: string): Engine =>
+    createEngine({ adapter: fake({ script: ['x'] }), model, instructions: 'Other words.' })
+  const { basis, wires } = await requestsAt(lookedAt(first, today('gpt-5-mini')), 1)
+  expect(basis).toEqual({
+    source: 'engine',
+    note: 'Rebuilt from the messages of the session and the engine that the inspector was given, as it is now. Its instructions, tools and settings may not be those of the run, which are not saved. The answer came from model m; this engine asks model gpt-5-mini.',
+    answered: { provider: 'fake', model: 'm' },
+    differs: true,
+  })
+  expect(wires[1]?.body).toMatchObject({ model: 'gpt-5-mini', messages: [{}, {}] })
+  const { basis: same } = await requestsAt(lookedAt(first, today('m')), 1)
+  expect(same.differs).toBeUndefined()
+  expect(same.note).toMatch(/as it is now.*not saved\.$/)
+  // The engine of the runs is that of now, too.
+  const { basis: live } = await requestsAt(first, 1)
+  expect(live.source).toBe('engine')
+  expect(live.note).toContain('the engine of its runs, as it is now')
+  // An engine that cannot make the request has a basis as well.
+  const broken = extendEngine(today('m'), {
+    instructions: () => {
+      throw new Error('no words today')
+    },
+  })
+  const refused = await requestsAt(lookedAt(first, broken), 1)
+  expect(refused.basis.source).toBe('engine')
+  expect(refused.wires[0]?.problem).toBeDefined()
+})
+
+test.each([
+  ['gpt-5', 'gpt-5-2025-08-07', undefined],
+  ['openai/gpt-5', 'gpt-5', undefined],
+  ['claude-sonnet-4-5-latest', 'claude-sonnet-4-5-20250929', undefined],
+  ['claude-sonnet-4', 'claude-sonnet-4-5-20250929', true],
+  ['gpt-5', 'gpt-5-mini', true],
+] as const)('an engine that asks %s and an answer of %s: differs is %s', async (model, by, differs) => {
+  const first = await ranBefore([['start', { model: by }], 'hello'])
+  const engine = createEngine({ adapter: fake({ script: ['x'] }), model })
+  expect((await requestsAt(lookedAt(first, engine), 1)).basis.differs).toBe(differs)
+})
+
+test('an answer of another provider is named, and that of a call which failed is not made up', async () => {
+  const engine = createEngine({ adapter: openai({ model: 'm', apiKey: 'k' }) })
+  const { basis } = await requestsAt(lookedAt(await ranBefore(), engine), 1)
+  expect(basis.note).toContain('came from model m of fake; this engine asks model m of openai.')
+  const failed = await ranBefore([['preflight_error', 'invalid_request', { status: 400 }]])
+  const { basis: of } = await requestsAt(lookedAt(failed), 1)
+  expect(of).toEqual({ source: 'session', note: expect.stringMatching(/not saved with it\.$/) })
+})
+
+test('the requests of a cassette are those that were recorded, whatever engine was given', async () => {
+  const clock = virtualClock({ auto: true })
+  const recorder = record(
+    fake({
+      scripts: [
+        [['preflight_error', 'rate_limited', { status: 429 }]],
+        [
+          ['start', { model: 'm' }],
+          ['tool_call', { id: 'c', name: 'add', arguments: { a: 1, b: 2 } }],
+        ],
+        [['start', { model: 'm-large' }], 'three'],
+        [['start', { model: 'm' }], 'bye'],
+      ],
+    }),
+  )
+  const first = desk({
+    clock,
+    runsEngine: extendEngine(agent(clock), {
+      adapter: recorder,
+      model: 'm',
+      retry: { maxAttempts: 2 },
+      temperature: 0.5,
+      instructions: 'SECRET',
+      // The second call is another one.
+      prepareStep: ({ stepNumber }) =>
+        stepNumber === 0 ? {} : { model: 'm-large', tools: ['add'], maxTokens: 77 },
+    }),
+  })
+  for (const words of ['what is 1 + 2?', 'thanks']) {
+    await first.runs.send('x', words)
+    await first.runs.wait('x')
+  }
+  const { cassette } = recorder
+  expect(cassette.calls).toHaveLength(4)
+  const today = createEngine({
+    adapter: fake({ script: ['x'] }),
+    model: 'gpt-5-mini',
+    instructions: 'Other words.',
+  })
+  for (const engine of [undefined, today]) {
+    const own = desk({ played: await cassetteRuns(cassette, 'trip'), engine })
+    const { entries } = await logOf(own, 'trip')
+    const starts = entries.flatMap((entry) =>
+      'event' in entry && entry.event.type === 'message_started' ? [entry.id] : [],
+    )
+    expect(starts).toHaveLength(3)
+    const shown = await Promise.all(starts.map((at) => requestsAt(own, at)))
+    expect(shown.map(({ basis }) => basis)).toEqual(
+      [
+        [2, 'm'],
+        [3, 'm-large'],
+        [4, 'm'],
+      ].map(([number, model]) => ({
+        source: 'recorded',
+        note: `Call ${number} of the cassette, as it was recorded with fake: without keys and the bytes of files.`,
+        answered: { provider: 'fake', model },
+      })),
+    )
+    const system = { content: 'SECRET' }
+    const bodies = shown.map(({ wires }) => wires[1]?.body)
+    expect(bodies[0]).toMatchObject({
+      model: 'm',
+      temperature: 0.5,
+      messages: [system, { content: 'what is 1 + 2?' }],
+      tools: [{}, {}, {}, {}, {}],
+    })
+    expect(bodies[0]).not.toHaveProperty('max_tokens')
+    expect(bodies[1]).toMatchObject({
+      model: 'm-large',
+      max_tokens: 77,
+      messages: [system, {}, { role: 'assistant' }, { role: 'tool', content: '3' }],
+      tools: [{ function: { name: 'add' } }],
+    })
+    expect(bodies[2]).toMatchObject({ model: 'm', tools: [{}, {}, {}, {}, {}] })
+    // Nothing follows the last answer, and nothing is made up.
+    const { lastEventId } = await detailOf(own, 'trip')
+    const end = await requestsAt(own, lastEventId)
+    expect(end.wires).toEqual(shown[2]?.wires)
+    expect(end.basis.note).toMatch(/^Call 4 .* No call follows this event\.$/)
+  }
+})
+
+test('the request of a fork is made from the engine that it runs on', async () => {
+  const own = await ranBefore()
+  const id = await forked(own, 'trip', {
+    event: 0,
+    changes: { instructions: 'Changed.' },
+    engine: { type: 'recorded' },
+  })
+  const { basis, wires } = await own.get<RenderedRequests>(pathOf(id, 'request?at=1'))
+  expect(basis).toMatchObject({ source: 'fork', answered: { model: 'm' } })
+  expect(wires[1]?.body).toMatchObject({ messages: [{ content: 'Changed.' }, { content: 'hi' }] })
 })
 
 test('a provider that refuses a request says why, and warnings are kept', async () => {

@@ -7,6 +7,7 @@ import type {
   SessionPage,
 } from '../../src/inspector.ts'
 import { idSegment } from '../../src/inspector/api.ts'
+import type { cassetteRuns } from '../../src/inspector/cassette-sessions.ts'
 import {
   makeInspector,
   type Inspector,
@@ -45,6 +46,8 @@ export interface DeskOptions extends Partial<InspectorOptions> {
   readonly execute?: boolean
   /** What the module of the engine is called in saved tests. */
   readonly engineModule?: (file: string) => string
+  /** Sessions of a cassette instead of those of the engine. */
+  readonly played?: Awaited<ReturnType<typeof cassetteRuns>>
   /** Stores of databases have their own clock, so that nothing may stand still beside them. */
   readonly systemTime?: boolean
 }
@@ -58,6 +61,7 @@ export function desk(options: DeskOptions = {}): Desk {
     runsEngine,
     systemTime,
     engineModule,
+    played,
     ...rest
   } = options
   const clock = options.clock ?? virtualClock({ auto: true })
@@ -65,17 +69,19 @@ export function desk(options: DeskOptions = {}): Desk {
   const engine =
     runsEngine ??
     createEngine({ adapter: fake({ scripts }), model: 'small-1', tools, clock, retry: false })
-  const runs = createRuns({
-    engine,
-    store,
-    ...(systemTime === true ? {} : { clock }),
-    ...(execute === undefined ? {} : { execute }),
-  })
+  const runs =
+    played?.runs ??
+    createRuns({
+      engine,
+      store,
+      ...(systemTime === true ? {} : { clock }),
+      ...(execute === undefined ? {} : { execute }),
+    })
   const { clock: _clock, ...inspectorOptions } = rest
   const handle = makeInspector(
     runs,
     { authorize: withToken, ...inspectorOptions },
-    { pageFolder: new URL('page/', import.meta.url), engineModule },
+    { pageFolder: new URL('page/', import.meta.url), engineModule, recorded: played?.recorded },
   )
   const ask = (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { authorization: token, ...(init.headers as Record<string, string>) }

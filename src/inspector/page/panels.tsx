@@ -4,7 +4,7 @@ import { isCancellation } from '../../run/collector.ts'
 import type { LogEntry } from '../../stores/run-store.ts'
 import { addUsage, type Usage } from '../../types/response.ts'
 import type { Session } from '../../types/session.ts'
-import type { RenderedRequest } from '../api.ts'
+import type { RenderedRequest, RenderedRequests } from '../api.ts'
 import type { Client } from './client.ts'
 import { cost, count, duration, prettyJson } from './format.ts'
 import { describe } from './hooks.ts'
@@ -44,16 +44,16 @@ export function RequestsPanel({
   /** The event is one of an agent inside of a call. */
   isInner: boolean
 }): JSX.Element {
-  const [wires, setWires] = useState<readonly RenderedRequest[] | undefined>(undefined)
+  const [got, setGot] = useState<RenderedRequests | undefined>(undefined)
   const [failure, setFailure] = useState<string | undefined>(undefined)
   const [wire, setWire] = useState<string>('openai')
   useEffect(() => {
     let isOld = false
     const timer = setTimeout(() => {
       client.request(id, event).then(
-        ({ wires: got }) => {
+        (requests) => {
           if (isOld) return
-          setWires(got)
+          setGot(requests)
           setFailure(undefined)
         },
         (error: unknown) => {
@@ -66,7 +66,7 @@ export function RequestsPanel({
       clearTimeout(timer)
     }
   }, [client, id, event])
-  const shown = wires?.find((one) => one.wire === wire) ?? wires?.[0]
+  const shown = got?.wires.find((one) => one.wire === wire) ?? got?.wires[0]
   return (
     <div class="requests">
       {isInner && (
@@ -79,12 +79,13 @@ export function RequestsPanel({
           <Text text={failure} />
         </p>
       )}
-      {wires === undefined && failure === undefined && <p class="empty">Loading the request…</p>}
-      {wires !== undefined && shown !== undefined && (
+      {got === undefined && failure === undefined && <p class="empty">Loading the request…</p>}
+      {got !== undefined && shown !== undefined && (
         <>
+          <Basis basis={got.basis} />
           <Tabs
             label="Providers"
-            items={wires.map((one) => ({
+            items={got.wires.map((one) => ({
               id: one.wire,
               label: `${wireWords[one.wire]}${one.problem === undefined ? '' : ' ⊘'}`,
             }))}
@@ -95,6 +96,17 @@ export function RequestsPanel({
         </>
       )}
     </div>
+  )
+}
+
+/** Says what the request was made from: only a recorded one, and that of a fork, is known to be the one that was made. */
+function Basis({ basis }: { basis: RenderedRequests['basis'] }): JSX.Element {
+  const { source, note, differs } = basis
+  const isKnown = (source === 'recorded' || source === 'fork') && differs !== true
+  return (
+    <p class={isKnown ? 'basis' : 'warning'} role="note">
+      <Text text={note} length={600} />
+    </p>
   )
 }
 

@@ -50,7 +50,7 @@ export function TranscriptView({
       {instructions !== undefined && instructions !== '' && (
         <article class="message system">
           <header>
-            <b>instructions</b> <span class="quiet-text">added by the engine</span>
+            <b>instructions</b> <span class="quiet-text">added by the engine, as it is now</span>
           </header>
           <details>
             <summary>{firstLine(instructions, 80)}</summary>
