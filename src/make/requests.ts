@@ -1,6 +1,6 @@
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { assertOptions, assertValid, describe, refusal } from '../schema/checks.ts'
-import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
+import { assertMeaning, toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { responseFormat } from '../schema/validate.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { ImageRequest } from '../types/media.ts'
@@ -74,6 +74,7 @@ export function jsonSchema<Schema extends AnySchema>(
     strict,
   }
   assertValid('invalid_request', responseFormat(made))
+  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
   return made
 }
 

@@ -1,6 +1,8 @@
 import type { ValidationError, ValidationErrorReason } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
-import type { JsonObject } from '../types/json.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 import {
   isStandardSchema,
   type SchemaInput,
@@ -8,7 +10,7 @@ import {
   type SchemaWithJson,
   type StandardSchema,
 } from '../types/standard-schema.ts'
-import { describe, isPlainObject, refusal } from './checks.ts'
+import { assertValid, describe, fine, isPlainObject, join, refusal, within } from './checks.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
@@ -68,6 +70,51 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
   const { $schema: _dialect, ...rest } = derived
   // A JSON Schema is JSON by its own definition.
   return rest as JsonObject
+}
+
+/**
+ * Throws if a JSON Schema that a person wrote accepts everything by mistake: it has members, but no keyword of JSON Schema, or its
+ * `properties` are not schemas. The schema must be JSON. Those that others wrote, such as servers, may have any members.
+ */
+export function assertMeaning(schema: JsonObject, reason: ValidationErrorReason): void {
+  const keys = Object.keys(schema)
+  assertValid(
+    reason,
+    within(
+      'schema',
+      keys.length > 0 && !keys.some((key) => keyword.test(key))
+        ? [{ path: '', problem: `has no keyword of JSON Schema; ${example}` }]
+        : propertyIssues(schema),
+    ),
+  )
+}
+
+const example =
+  "write it as { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod"
+
+const keyword =
+  /^(?:\$.+|type|enum|const|(?:any|one|all)Of|not|if|then|else|required|(?:pattern|additional|unevaluated|min|max)?[pP]roperties|propertyNames|dependen(?:cies|tRequired|tSchemas)|(?:prefix|additional|unevaluated|min|max|unique)?[iI]tems|contains|(?:min|max)Contains|(?:exclusiveM|m)(?:in|ax)imum|multipleOf|(?:min|max)Length|pattern|format|content\w+|title|description|default|examples?|definitions|deprecated|readOnly|writeOnly|nullable)$/
+
+function propertyIssues({ properties = {} }: JsonObject): readonly Issue[] {
+  const { issues, members } = isObject(properties)
+    ? { issues: fine, members: Object.entries(properties) }
+    : { issues: notSchemas(properties), members: [] }
+  return within(
+    'properties',
+    members.reduce(
+      (known, [name, member]) => join(known, within(name, memberIssues(member))),
+      issues,
+    ),
+  )
+}
+
+function memberIssues(member: JsonValue): readonly Issue[] {
+  if (typeof member === 'boolean') return fine
+  return isObject(member) ? propertyIssues(member) : notSchemas(member)
+}
+
+function notSchemas(value: JsonValue): readonly Issue[] {
+  return [{ path: '', problem: `is not a schema but ${describe(value)}; ${example}` }]
 }
 
 /**
