@@ -61,6 +61,16 @@ export function jsonSchema<Schema extends AnySchema>(
   schema: Schema & NeedsJsonSchema<Schema>,
   options: { readonly strict?: boolean | undefined } = {},
 ): JsonSchemaFormat {
+  const made = formatOf(name, schema, options)
+  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
+  return made
+}
+
+function formatOf(
+  name: string,
+  schema: AnySchema,
+  options: { readonly strict?: boolean | undefined } = {},
+): JsonSchemaFormat {
   assertOptions('invalid_request', options, ['strict'])
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     const problem = `must be 1 to 64 letters, digits, _ or -, not ${describe(name)}`
@@ -74,13 +84,12 @@ export function jsonSchema<Schema extends AnySchema>(
     strict,
   }
   assertValid('invalid_request', responseFormat(made))
-  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
   return made
 }
 
 /** The format as plain data: a library's schema becomes a `json_schema` named `output`. */
 export function toResponseFormat(format: FormatOption): ResponseFormat {
-  return isStandardSchema(format) ? jsonSchema('output', format) : format
+  return isStandardSchema(format) ? formatOf('output', format) : format
 }
 
 /** The fields of an image request besides its prompt. */

@@ -2,7 +2,7 @@ import type { ValidationError, ValidationErrorReason } from '../errors/errors.ts
 import { thrownText } from '../errors/to-json-value.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
-import type { JsonObject, JsonValue } from '../types/json.ts'
+import type { JsonObject } from '../types/json.ts'
 import {
   isStandardSchema,
   type SchemaInput,
@@ -78,43 +78,30 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
  */
 export function assertMeaning(schema: JsonObject, reason: ValidationErrorReason): void {
   const keys = Object.keys(schema)
-  assertValid(
-    reason,
-    within(
-      'schema',
-      keys.length > 0 && !keys.some((key) => keyword.test(key))
-        ? [{ path: '', problem: `has no keyword of JSON Schema; ${example}` }]
-        : propertyIssues(schema),
-    ),
-  )
+  const isMeant = keys.length === 0 || keys.some((key) => keyword.test(key))
+  assertValid(reason, within('schema', isMeant ? propertyIssues(schema) : notSchema))
 }
 
-const example =
-  "write it as { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod"
-
+/** The keywords, by their endings where several have one. A name that only looks like one does no harm: the schema is taken as it is. */
 const keyword =
-  /^(?:\$.+|type|enum|const|(?:any|one|all)Of|not|if|then|else|required|(?:pattern|additional|unevaluated|min|max)?[pP]roperties|propertyNames|dependen(?:cies|tRequired|tSchemas)|(?:prefix|additional|unevaluated|min|max|unique)?[iI]tems|contains|(?:min|max)Contains|(?:exclusiveM|m)(?:in|ax)imum|multipleOf|(?:min|max)Length|pattern|format|content\w+|title|description|default|examples?|definitions|deprecated|readOnly|writeOnly|nullable)$/
+  /^\$|^depend|(?:Of|roperties|tems|imum|Length|ontains|Only)$|^(?:type|enum|const|not|if|required|propertyNames|pattern|format|title|description|default|examples?|definitions|nullable)$/
 
-function propertyIssues({ properties = {} }: JsonObject): readonly Issue[] {
-  const { issues, members } = isObject(properties)
-    ? { issues: fine, members: Object.entries(properties) }
-    : { issues: notSchemas(properties), members: [] }
-  return within(
-    'properties',
-    members.reduce(
-      (known, [name, member]) => join(known, within(name, memberIssues(member))),
-      issues,
-    ),
-  )
-}
+const notSchema: readonly Issue[] = [
+  {
+    path: '',
+    problem:
+      "is not JSON Schema; write { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod",
+  },
+]
 
-function memberIssues(member: JsonValue): readonly Issue[] {
-  if (typeof member === 'boolean') return fine
-  return isObject(member) ? propertyIssues(member) : notSchemas(member)
-}
-
-function notSchemas(value: JsonValue): readonly Issue[] {
-  return [{ path: '', problem: `is not a schema but ${describe(value)}; ${example}` }]
+function propertyIssues({ properties }: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const members = typeof properties === 'object' ? { ...properties } : {}
+  let issues = fine
+  for (const [name, member] of Object.entries<unknown>(members)) {
+    const own = isObject(member) ? propertyIssues(member) : notSchema
+    if (typeof member !== 'boolean') issues = join(issues, within(name, own))
+  }
+  return within('properties', issues)
 }
 
 /**

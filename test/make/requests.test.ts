@@ -120,7 +120,7 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'a schema without a keyword',
     () => jsonSchema('x', { city: 'string' }),
     'schema',
-    "has no keyword of JSON Schema; write it as { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod",
+    "is not JSON Schema; write { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod",
   ],
   [
     'a misspelt format option',
