@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Engine } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { systemClock } from '../core/clock.ts'
+import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { fileFromPath, imageFromFile, imageToBytes } from '../make/media.ts'
 import { filePart, imagePart, system, textPart } from '../make/messages.ts'
 import { askUser, fail } from '../make/outcomes.ts'
@@ -186,7 +186,7 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
     style.dim(`allm chat with ${partner}${path === undefined ? '' : `, saved to ${path}`} · /help`),
   )
   const reader = lineReader(io, spokenWords(session))
-  const save = sessionSaver(path)
+  const saver = sessionSaver(path, io.clock)
   let attached: Part[] = []
   let interrupts = 0
   try {
@@ -224,12 +224,13 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
         continue
       }
       attached = []
-      const turn = await playTurn({ ...setup, start, save })
+      const turn = await playTurn({ ...setup, start, saver })
       session = turn.session
       interrupts = turn.interrupts
       if (interrupts > 1) return exitCodes.interrupted
     }
   } finally {
+    saver.close()
     reader.close()
   }
 }
@@ -370,8 +371,7 @@ async function attachment(path: string, { env }: Io): Promise<Attachment> {
 /** One turn of a chat. */
 interface ChatTurn extends Pick<ChatSetup, 'io' | 'partner' | 'path'> {
   readonly start: StartTurn
-  /** Saves the session, if the chat has a file. */
-  readonly save: (session: Session) => Promise<void>
+  readonly saver: SessionSaver
 }
 
 /** How a turn ended. */
@@ -386,7 +386,7 @@ interface TurnEnd {
  * to end, do not wait for that.
  */
 async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
-  const { io, start, save } = turn
+  const { io, start, saver } = turn
   const stop = new AbortController()
   let interrupts = 0
   const leave = new AbortController()
@@ -408,10 +408,10 @@ async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
   ]
   try {
     const stream = start(stop.signal)
-    await save(stream.session)
+    await saver.save(stream.session)
     await Promise.race([narrate(stream, turn), left])
     const { session } = stream
-    await save(session)
+    await saver.save(session)
     return { session, interrupts }
   } finally {
     for (const off of offs) off?.()
@@ -420,7 +420,7 @@ async function playTurn(turn: ChatTurn): Promise<TurnEnd> {
 
 async function narrate(
   stream: SessionStream,
-  { io, partner, path, save }: ChatTurn,
+  { io, partner, path, saver }: ChatTurn,
 ): Promise<void> {
   const { stdout, env } = io
   const style = styleFor(stdout, env)
@@ -435,7 +435,8 @@ async function narrate(
     for await (const event of stream) {
       output.show(event)
       waiting.note(event)
-      if (isBoundary(event)) await save(stream.session)
+      if (isBoundary(event)) await saver.save(stream.session)
+      else saver.saveSoon(() => stream.session)
     }
     output.endLine()
   } catch (error) {
@@ -512,12 +513,41 @@ export function isResumable({ status, run }: Session): boolean {
 }
 
 /** Saves to the file of a chat, one session after the other. Does nothing without a file. */
-function sessionSaver(path: string | undefined): (session: Session) => Promise<void> {
+interface SessionSaver {
+  readonly save: (session: Session) => Promise<void>
+  /** Saves within a second what the session is then, unless it is saved before: so a kill costs no more of an answer than that. */
+  readonly saveSoon: (session: () => Session) => void
+  /** Cancels what is due. Nothing is due after it. */
+  readonly close: () => void
+}
+
+const saveEveryMs = 1000
+
+function sessionSaver(path: string | undefined, clock: Clock = systemClock): SessionSaver {
   let last = Promise.resolve()
-  return (session) => {
-    if (path === undefined) return last
-    last = last.catch(() => undefined).then(() => writeSession(path, session))
+  let cancel: CancelTimer | undefined
+  let isClosed = path === undefined
+  const settle = (): void => {
+    cancel?.()
+    cancel = undefined
+  }
+  const save = (session: Session): Promise<void> => {
+    settle()
+    if (path !== undefined)
+      last = last.catch(() => undefined).then(() => writeSession(path, session))
     return last
+  }
+  return {
+    save,
+    saveSoon: (session) => {
+      if (isClosed) return
+      // If it fails, the save at the next boundary says so.
+      cancel ??= startTimer(clock, saveEveryMs, () => void save(session()).catch(() => undefined))
+    },
+    close: () => {
+      isClosed = true
+      settle()
+    },
   }
 }
 

@@ -11,7 +11,7 @@ export const testCommand: Command = {
   summary: 'write a test that plays a cassette and asserts tool calls, statuses and the last text',
   synopsis: '<cassette.json> [options]',
   options: {
-    tools: { value: '<module>', help: 'run the tools that this module exports' },
+    tools: { value: '<module>', help: 'run the tools that this module exports, for real' },
     engine: {
       value: '<module>',
       help: 'run the engine that this module exports as engine, or after a #: ./agent.ts#mine',
@@ -26,6 +26,7 @@ export const testCommand: Command = {
   },
   notes: [
     'Without --tools and --engine, tools answer what was recorded. With them, no call of a tool may fail, also one that failed in the\nrecording: the test fails until the tool is mended.',
+    'The tools of --tools and --engine run for real each time the test runs: what they pay is paid again. Give a module with harmless ones,\nor leave the option out. Calls that were denied are not run, nor those whose answer was not recorded.',
     'Node 22.18 and newer import TypeScript by themselves. With an older one, run the test of a .ts module with node --import tsx --test,\nor write it with --runner vitest.',
   ],
   positionals: [1, 1],

@@ -1,6 +1,6 @@
 import { legalOperations } from '../session/changes.ts'
 import { messageText, type Message, type ToolCall } from '../types/message.ts'
-import type { Session } from '../types/session.ts'
+import type { RunProgress, Session } from '../types/session.ts'
 import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readSession } from './files.ts'
@@ -47,11 +47,21 @@ function transcript(session: Session, io: Io): string {
     ...thread.messages.flatMap((message) => messageLines(message, style)),
     '',
     ...waitingLines(session, io),
-    ...(progress === undefined || status !== 'idle' ? [] : [`cut       during ${progress.phase}`]),
+    ...(progress === undefined || status !== 'idle'
+      ? []
+      : [`cut       ${cutWords[progress.phase]}`]),
     `legal     ${legalOperations(session)
       .map((name) => `Session.${name}`)
       .join(', ')}`,
   ].join('\n')
+}
+
+/** Where a run was cut. */
+const cutWords: Readonly<Record<RunProgress['phase'], string>> = {
+  model: 'during an answer',
+  tools: 'while tools were running',
+  waiting: 'while it waited',
+  between: 'between two steps',
 }
 
 function messageLines(message: Message, style: Style): readonly string[] {

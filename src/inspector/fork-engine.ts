@@ -15,7 +15,7 @@ import { isFlat } from '../testing/check-script.ts'
 import { fake } from '../testing/fake.ts'
 import type { ScriptInput } from '../testing/script.ts'
 import { outcomeOf } from '../testing/test-tools.ts'
-import { tool } from '../tools/tool.ts'
+import { foreignTool } from '../tools/tool.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
@@ -167,7 +167,7 @@ export function playedTools(
   const others = toolsNamed([...called].filter((name) => !known.some((own) => own.name === name)))
   return [...known, ...others].map(({ name, description, schema }) =>
     leaveToCaller(
-      tool({
+      foreignTool({
         name,
         description,
         schema,

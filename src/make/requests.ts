@@ -1,6 +1,6 @@
 import type { CallOptions, FormatOption } from '../contracts/options.ts'
 import { assertOptions, assertValid, describe, refusal } from '../schema/checks.ts'
-import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
+import { assertMeaning, toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { responseFormat } from '../schema/validate.ts'
 import { defined, keysOf } from '../types/guards.ts'
 import type { ImageRequest } from '../types/media.ts'
@@ -61,6 +61,16 @@ export function jsonSchema<Schema extends AnySchema>(
   schema: Schema & NeedsJsonSchema<Schema>,
   options: { readonly strict?: boolean | undefined } = {},
 ): JsonSchemaFormat {
+  const made = formatOf(name, schema, options)
+  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
+  return made
+}
+
+function formatOf(
+  name: string,
+  schema: AnySchema,
+  options: { readonly strict?: boolean | undefined } = {},
+): JsonSchemaFormat {
   assertOptions('invalid_request', options, ['strict'])
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     const problem = `must be 1 to 64 letters, digits, _ or -, not ${describe(name)}`
@@ -79,7 +89,7 @@ export function jsonSchema<Schema extends AnySchema>(
 
 /** The format as plain data: a library's schema becomes a `json_schema` named `output`. */
 export function toResponseFormat(format: FormatOption): ResponseFormat {
-  return isStandardSchema(format) ? jsonSchema('output', format) : format
+  return isStandardSchema(format) ? formatOf('output', format) : format
 }
 
 /** The fields of an image request besides its prompt. */

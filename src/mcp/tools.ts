@@ -16,7 +16,7 @@ import {
   type Check,
   type Checks,
 } from '../schema/checks.ts'
-import { tool } from '../tools/tool.ts'
+import { foreignTool } from '../tools/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
@@ -207,7 +207,7 @@ function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool
     repeats: idempotent || options.repeatOnElicitation === true,
   }
   return {
-    ...tool<JsonObject>({
+    ...foreignTool({
       ...settings,
       name: legalName(name, options.prefix),
       description: description.slice(0, 10_000),

@@ -1,4 +1,4 @@
-import { isErrorResult } from '../make/tool-messages.ts'
+import { deniedContent, deniedReason, isErrorResult } from '../make/tool-messages.ts'
 import { assertValid, must, oneOf, optionsOf, someText, type Check } from '../schema/checks.ts'
 import { parseCassette, type Cassette } from '../testing/cassette.ts'
 import {
@@ -25,8 +25,9 @@ export interface CassetteTestOptions {
  * The text of a test that plays a recording: the model answers what it answered then, your tools run, and the test asserts the tool calls, how
  * each run ended, and the last text. There is one test for each conversation.
  *
- * With your tools no call may fail, also one that failed in the recording: that is how an incident becomes a test. A run that stopped in the
- * middle is played up to there.
+ * With your tools no call may fail, also one that failed in the recording: that is how an incident becomes a test. They run for real, so
+ * their calls are approved by id: those that were answered in the recording. Calls that were denied stay denied, and calls of which the
+ * recording has no answer wait for approval, whatever tool they are of. A run that stopped in the middle is played up to there.
  */
 export function cassetteToTest(
   cassette: Cassette | string,
@@ -114,6 +115,7 @@ function headLines(
   ]
   return [
     `// Made from ${file === undefined ? 'a recording' : commentText(file)} by allm test. It is yours now: change what it expects.`,
+    ...(own ? warning(tools ?? module ?? '') : []),
     ...(file === undefined ? [] : ["import { readFileSync } from 'node:fs'"]),
     `import { test } from '${runner === 'node' ? 'node:test' : 'vitest'}'`,
     `import { ${allm.join(', ')} } from 'allm-ts'`,
@@ -136,6 +138,14 @@ function headLines(
           '/** The calls of one conversation. */',
           'const part = (numbers = [0]) => ({ ...cassette, calls: cassette.calls.filter((_, at) => numbers.includes(at)) })',
         ]),
+  ]
+}
+
+/** What a person has to know before running a test with tools of their own. */
+function warning(module: string): readonly string[] {
+  return [
+    `// It runs the tools of ${commentText(module)} for real: what they pay, send or delete is paid, sent or deleted again by every run of`,
+    '// this test. Import a module with harmless ones, or make it without --tools and --engine: then recordedTools answers what was recorded.',
   ]
 }
 
@@ -181,15 +191,19 @@ function waitingText(waiting: WaitingCalls | undefined): readonly string[] {
 
 /** How a run ends whose calls wait: as the loop says it. */
 function waitingEnd(
-  { message }: RecordedAnswer,
+  answer: RecordedAnswer,
   { approvals, manual, questions }: WaitingCalls,
 ): string | undefined {
-  const ids = (message?.toolCalls ?? []).map(({ id }) => id)
+  const ids = idsOf(answer)
   const asks = ids.find((id) => Object.hasOwn(questions, id))
   const needs = ids.find((id) => approvals.includes(id))
   if (asks !== undefined) return 'ask_user'
   if (needs !== undefined) return 'approval'
   return ids.some((id) => manual.includes(id)) ? 'manual_tool_calls' : undefined
+}
+
+function idsOf({ message }: RecordedAnswer): readonly string[] {
+  return (message?.toolCalls ?? []).map(({ id }) => id)
 }
 
 function turnText(
@@ -204,7 +218,11 @@ function turnText(
   const open = (last?.message?.toolCalls ?? []).length > 0 && last?.failure === undefined
   const failed = last?.failure !== undefined
   const isStopped = last?.failure === 'cancelled'
-  const rests = last && waiting && open ? waitingEnd(last, waiting) : undefined
+  // Whether the last calls have run, the recording does not say.
+  const isUnanswered = own && open && last?.results.size === 0
+  const rests =
+    (last && waiting && open ? waitingEnd(last, waiting) : undefined) ??
+    (isUnanswered ? 'approval' : undefined)
   const result = index === 0 ? 'result' : `result${index + 1}`
   const before = index === 1 ? 'result' : `result${index}`
   const isInstructed = turn.messages.some(({ role }) => role === 'system')
@@ -216,7 +234,7 @@ function turnText(
       ? `${recording}.calls[0]?.request.messages${ownInstructions} ?? []`
       : `[...${before}.thread.messages, ${turn.messages.map(userText).join(', ')}]`
   const options = [
-    ...approveText(own, waiting),
+    ...approveText(turn, own, waiting),
     ...((open && rests === undefined) || answers.length > 8 ? [`maxTurns: ${answers.length}`] : []),
     ...retryText(turn),
   ]
@@ -238,13 +256,38 @@ function turnText(
   ]
 }
 
-/** Own tools run without being asked about, except those calls that wait for it. */
-function approveText(own: boolean, waiting: WaitingCalls | undefined): readonly string[] {
+/** Of the calls of own tools, those run that were answered in the recording. Recorded tools do no harm: they run unless they waited. */
+function approveText(
+  { calls }: RecordedTurn,
+  own: boolean,
+  waiting: WaitingCalls | undefined,
+): readonly string[] {
   const { approvals = [] } = waiting ?? {}
-  if (approvals.length > 0) {
-    return [`approve: ({ id }) => (${literal(approvals)}.includes(id) ? 'ask' : 'run')`]
+  if (!own) {
+    return approvals.length === 0
+      ? []
+      : [`approve: ({ id }) => (${literal(approvals)}.includes(id) ? 'ask' : 'run')`]
   }
-  return own ? ["approve: () => 'run'"] : []
+  const results = calls.flatMap((answer) => [...answer.results])
+  const denied = results.filter(([, result]) => isDenied(result)).map(([id]) => id)
+  const ran = results.map(([id]) => id).filter((id) => !denied.includes(id))
+  const last = calls.at(-1)
+  // Beside a call that waits, all others have run.
+  const beside = last && waiting && waitingEnd(last, waiting) ? idsOf(last) : []
+  const runs = [...ran, ...beside.filter((id) => !approvals.includes(id))]
+  if (calls.every((answer) => idsOf(answer).length === 0)) return []
+  const rest = runs.length === 0 ? "'ask'" : `${literal(runs)}.includes(id) ? 'run' : 'ask'`
+  const policy =
+    denied.length === 0
+      ? rest
+      : `${literal(denied)}.includes(id) ? { deny: 'as in the recording' } : ${rest}`
+  return [policy === "'ask'" ? "approve: () => 'ask'" : `approve: ({ id }) => (${policy})`]
+}
+
+/** Whether a call was denied. A recording of a proxy has no more of it than what the model read. */
+function isDenied(result: Message): boolean {
+  const isMarked = result.metadata?.['denied'] === true || deniedReason(result) !== undefined
+  return isMarked || messageText(result) === deniedContent('')
 }
 
 /** Words of the user, as the test writes them. */
@@ -268,8 +311,12 @@ function callsText({ message, results }: RecordedAnswer, own: boolean): readonly
   return (message?.toolCalls ?? []).flatMap(({ id, name, arguments: args }) => {
     const result = results.get(id)
     const hasFailed = result !== undefined && isErrorResult(result)
-    const expectation = own ? ', { failed: false }' : hasFailed ? ', { failed: true }' : ''
+    const denied = own && result !== undefined && isDenied(result)
+    const isRun = own && !denied
+    const failed = denied || (!own && hasFailed)
+    const expectation = isRun ? ', { failed: false }' : failed ? ', { failed: true }' : ''
     const call = `.toCall(${quoted(name)}, ${literal(args)}${expectation})`
+    if (denied) return ['// In the recording it was denied.', call]
     if (!own || !hasFailed) return [call]
     return [`// In the recording it failed: ${commentText(messageText(result))}`, call]
   })

@@ -285,6 +285,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   stopWhen: 'maxTurns',
   maxSteps: 'maxTurns',
   system: 'instructions',
+  parameters: 'schema',
+  inputSchema: 'schema',
+  input_schema: 'schema',
+  execute: 'handler',
+  run: 'handler',
+  func: 'handler',
 }
 
 /** The word that was probably meant, or `undefined`. Case, `_` and `-` are ignored. */

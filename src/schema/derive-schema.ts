@@ -1,5 +1,7 @@
 import type { ValidationError, ValidationErrorReason } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
+import type { Issue } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import {
   isStandardSchema,
@@ -8,7 +10,7 @@ import {
   type SchemaWithJson,
   type StandardSchema,
 } from '../types/standard-schema.ts'
-import { describe, isPlainObject, refusal } from './checks.ts'
+import { assertValid, describe, fine, isPlainObject, join, refusal, within } from './checks.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
@@ -68,6 +70,38 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
   const { $schema: _dialect, ...rest } = derived
   // A JSON Schema is JSON by its own definition.
   return rest as JsonObject
+}
+
+/**
+ * Throws if a JSON Schema that a person wrote accepts everything by mistake: it has members, but no keyword of JSON Schema, or its
+ * `properties` are not schemas. The schema must be JSON. Those that others wrote, such as servers, may have any members.
+ */
+export function assertMeaning(schema: JsonObject, reason: ValidationErrorReason): void {
+  const keys = Object.keys(schema)
+  const isMeant = keys.length === 0 || keys.some((key) => keyword.test(key))
+  assertValid(reason, within('schema', isMeant ? propertyIssues(schema) : notSchema))
+}
+
+/** The keywords, by their endings where several have one. A name that only looks like one does no harm: the schema is taken as it is. */
+const keyword =
+  /^\$|^depend|(?:Of|roperties|tems|imum|Length|ontains|Only)$|^(?:type|enum|const|not|if|required|propertyNames|pattern|format|title|description|default|examples?|definitions|nullable)$/
+
+const notSchema: readonly Issue[] = [
+  {
+    path: '',
+    problem:
+      "is not JSON Schema; write { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod",
+  },
+]
+
+function propertyIssues({ properties }: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const members = typeof properties === 'object' ? { ...properties } : {}
+  let issues = fine
+  for (const [name, member] of Object.entries<unknown>(members)) {
+    const own = isObject(member) ? propertyIssues(member) : notSchema
+    if (typeof member !== 'boolean') issues = join(issues, within(name, own))
+  }
+  return within('properties', issues)
 }
 
 /**

@@ -5,7 +5,8 @@ import type { Clock } from '../core/clock.ts'
 import { StreamError } from '../errors/errors.ts'
 import { engineParts, mergeByName } from '../run/context.ts'
 import { createEngine, extendEngine } from '../run/engine.ts'
-import { describe, refusal } from '../schema/checks.ts'
+import { assertValid, describe, fine, optionsOf, refusal, type Check } from '../schema/checks.ts'
+import { callOptionChecks } from '../schema/options.ts'
 import {
   approved,
   createSession,
@@ -20,7 +21,7 @@ import {
   type SessionStream,
 } from '../session/operations.ts'
 import { parseSession, stringifySession } from '../session/saved.ts'
-import type { ErrorData } from '../types/error-data.ts'
+import type { ErrorData, Issue } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import { answersOf, type Message, type MessagesInput } from '../types/message.ts'
@@ -43,6 +44,7 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  * of scripts or left some (unless `allowUnusedScripts`), and one that ended in an error (unless `endsIn` says so).
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
+  assertValid('invalid_options', checkScenario(scenario))
   const runs: Runs = new Map()
   const uncut = await rehearse(scenario, Number.POSITIVE_INFINITY, runs)
   checkUncut(uncut, scenario)
@@ -148,6 +150,32 @@ export interface CrashScenario {
   readonly allowUnusedScripts?: boolean | undefined
   /** Every tool call may fail (`false`, unless `options` has an `onToolError`). Without it, such a rehearsal rejects. */
   readonly allowToolErrors?: boolean | undefined
+}
+
+/** A value that is checked where it is used. */
+const any: Check = () => fine
+
+const scenarioChecks = {
+  scripts: any,
+  engine: any,
+  tools: any,
+  messages: any,
+  options: any,
+  clock: any,
+  onSuspend: any,
+  before: any,
+  endsIn: any,
+  allowUnusedScripts: any,
+  allowToolErrors: any,
+} satisfies Readonly<Record<keyof CrashScenario, Check>>
+
+/** Unknown keys. An option of the calls, such as `context`, belongs into `options`. */
+function checkScenario(scenario: object): readonly Issue[] {
+  const key = Object.keys(scenario).find(
+    (name) => !Object.hasOwn(scenarioChecks, name) && Object.hasOwn(callOptionChecks, name),
+  )
+  if (key === undefined) return optionsOf(scenarioChecks)(scenario)
+  return [{ path: '', problem: `unknown key ${key}; did you mean options: { ${key} }?` }]
 }
 
 /** The result of `crashAtEveryEvent`. */

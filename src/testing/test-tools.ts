@@ -4,7 +4,7 @@ import { askUser, content, fail } from '../make/outcomes.ts'
 import { isErrorResult } from '../make/tool-messages.ts'
 import { refusal } from '../schema/checks.ts'
 import { sameJson } from '../schema/json-schema.ts'
-import { tool } from '../tools/tool.ts'
+import { foreignTool } from '../tools/tool.ts'
 import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
@@ -35,7 +35,7 @@ export function recordedTools(
     for (const spec of request.tools) specs.set(spec.name, spec)
   const left = recordedResults(cassette)
   return Array.from(specs.values(), ({ name, description, schema }) => {
-    const played = tool({
+    const played = foreignTool({
       name,
       description,
       schema,

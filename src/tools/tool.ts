@@ -7,7 +7,7 @@ import {
   type ToolHandler,
 } from '../contracts/tool.ts'
 import { assertOptions, assertValid, refusal } from '../schema/checks.ts'
-import { toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
+import { assertMeaning, toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { describesObjects } from '../schema/flatten-schema.ts'
 import { validateTool } from '../schema/validate.ts'
 import { defined, isObject, keysOf } from '../types/guards.ts'
@@ -147,8 +147,8 @@ const toolOptionKeys = /* @__PURE__ */ keysOf<
  * The tool also has its name, its arguments and what its handler returns in its type, so that the events and results of an engine narrow
  * by the name. With a type argument, as in `tool<Args>({…})`, the compiler infers none of them.
  *
- * An invalid name, an unknown key, a schema that cannot be converted to JSON Schema and one whose values need not be objects
- * are refused here.
+ * An invalid name, an unknown key, a schema that cannot be converted to JSON Schema, one whose values need not be objects, and plain JSON
+ * Schema that means nothing, such as `{ city: 'string' }`, are refused here.
  */
 export function tool<
   Args = Inferred,
@@ -157,6 +157,25 @@ export function tool<
   Name extends string = string,
   Returned = unknown,
 >(
+  options: ToolOptions<Args, Needs, Schema, Name, Returned>,
+): MadeTool<
+  ToolArgs<Args, Schema>,
+  Settled<Needs>,
+  ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
+> {
+  const made = make<Args, Needs, Schema, Name, Returned>(options)
+  if (!isStandardSchema(options.schema)) assertMeaning(made.schema, 'invalid_tool')
+  return made
+}
+
+/** A tool whose schema somebody else wrote, such as a server: what its keywords mean is not judged. */
+export function foreignTool(
+  options: ToolOptions<JsonObject, EngineContext, JsonObject, string, unknown>,
+): Tool {
+  return make<JsonObject, EngineContext, JsonObject, string, unknown>(options)
+}
+
+function make<Args, Needs extends object, Schema extends AnySchema, Name extends string, Returned>(
   options: ToolOptions<Args, Needs, Schema, Name, Returned>,
 ): MadeTool<
   ToolArgs<Args, Schema>,

@@ -1,7 +1,15 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { askUser, createEngine, isSendable, Session, tool, user } from '../../src/index.ts'
+import {
+  askUser,
+  createEngine,
+  isSendable,
+  messageText,
+  Session,
+  tool,
+  user,
+} from '../../src/index.ts'
 import { createFakeServer } from '../../src/server.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { allm, hastyClock, scratch, start } from './support.ts'
@@ -140,6 +148,36 @@ describe('a session file', () => {
     }, soon)
     chat.type('')
     expect((await chat.ended).code).toBe(0)
+  })
+
+  test('is saved about once a second during an answer, so that a kill costs no more of it', async () => {
+    const path = scratch('chat.json')
+    const clock = virtualClock({ auto: false })
+    const chat = start(['chat', '--session', path], { clock })
+    chat.type(`${'word '.repeat(100)}\n`)
+    await vi.waitUntil(() => clock.pending > 0, soon)
+    const half = (): string => {
+      const last = saved(path).thread.messages.at(-1)
+      return last?.role === 'assistant' ? messageText(last) : ''
+    }
+    await clock.advance(600)
+    expect(half()).toBe('')
+    await clock.advance(600)
+    await vi.waitUntil(() => half() !== '', soon)
+    const first = half()
+    expect(first).toMatch(/^You said "word word/)
+    expect(first.length).toBeLessThan(300)
+    expect(saved(path)).toMatchObject({ status: 'idle', run: { phase: 'model' } })
+    await clock.advance(1000)
+    await vi.waitUntil(() => half() !== first, soon)
+    expect(half().startsWith(first)).toBe(true)
+    chat.pressCtrlC()
+    chat.pressCtrlC()
+    expect((await chat.ended).code).toBe(130)
+    await vi.waitUntil(() => clock.pending === 0, soon)
+    const { stdout } = await allm(['chat', '--session', path], { input: '\n' })
+    expect(stdout).toContain('the last turn was cut off: press Enter to finish it')
+    expect(saved(path).status).toBe('completed')
   })
 
   test('that another program saved shows the choices of its question', async () => {

@@ -56,6 +56,15 @@ describe('allm test', () => {
     expect(told).toContain(`node --import tsx --test ${out}, or write it with --runner vitest`)
   })
 
+  test('the help and the test say that the tools of a module run for real', async () => {
+    expect((await allm(['test', '--help'])).stdout).toContain(
+      'run for real each time the test runs: what they pay is paid again',
+    )
+    const { stdout } = await allm(['test', written(), '-o', '-', '--tools', 'some-package'])
+    expect(stdout).toContain('// It runs the tools of some-package for real: ')
+    expect((await allm(['test', written(), '-o', '-'])).stdout).not.toContain('for real')
+  })
+
   test('a test that exists is replaced only with --force', async () => {
     const path = written()
     const out = scratch('mine.test.mjs')

@@ -80,8 +80,22 @@ test('a session that was cut says where, and marks the answer', async () => {
   for await (const event of run) if (event.type === 'text_delta') break
   const text = await shown(run.session)
   expect(text).toContain('assistant half (cut)\n')
-  expect(text).toContain('cut       during model\n')
+  expect(text).toContain('cut       during an answer\n')
   expect(text).toContain('Session.resume')
+})
+
+test('a session that was cut between two steps says so in plain words', async () => {
+  const now = tool({
+    name: 'now',
+    description: 'The time.',
+    schema: { type: 'object' },
+    handler: () => 'noon',
+  })
+  const call = { id: 'c1', name: 'now' }
+  const adapter = fake({ scripts: [[['tool_call', call]], [['text', 'Noon.']]] })
+  const run = Session.streamStart(createEngine({ adapter, tools: [now] }), [user('hi')])
+  for await (const event of run) if (event.type === 'step_completed') break
+  expect(await shown(run.session)).toContain('cut       between two steps\n')
 })
 
 test('a session in error says why, without a key', async () => {

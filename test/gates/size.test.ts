@@ -46,7 +46,8 @@ const budgets = {
   openaiResponses: 47_350,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
   three: 68_200,
-  loop: 65_600,
+  // The check of what a person writes as a schema is 300 bytes of it.
+  loop: 65_850,
   talk: 52_500,
 }
 
@@ -218,7 +219,7 @@ console.log(${names})
  * options and what else it uses. Each has its figure and a small reserve, and the folders that it may bring.
  */
 test.each([
-  ['otel', 'otel', 7200, 'core errors otel schema types'],
+  ['otel', 'otel', 7250, 'core errors otel schema types'],
   ['ui', 'toUiMessageStream', 9450, 'errors run schema session types ui'],
   ['ui', 'toUiMessageResponse', 10_050, 'core errors run schema session types ui'],
   ['ui', 'toAgUi', 9650, 'errors run schema session types ui'],

@@ -117,6 +117,12 @@ test.each<[string, () => unknown, string, string | RegExp]>([
     'must be a JSON object, not "{}"',
   ],
   [
+    'a schema without a keyword',
+    () => jsonSchema('x', { city: 'string' }),
+    'schema',
+    "is not JSON Schema; write { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod",
+  ],
+  [
     'a misspelt format option',
     () => jsonSchema('x', {}, { strikt: true } as never),
     '',

@@ -227,6 +227,13 @@ describe('hostile lists', () => {
     expect([refused, tools.length]).toEqual([['odd'], 1])
   })
 
+  test('what a schema means is for the server to judge', async () => {
+    const odd = [{ city: 'string' }, { type: 'object', properties: { city: 'string' } }]
+    const infos = odd.map((inputSchema, index) => listed(`odd${index}`, { inputSchema }))
+    const tools = await mcpTools(plainClient(infos, idle))
+    expect(tools.map(({ schema }) => schema)).toEqual(odd)
+  })
+
   test('recursive schemas and moderate references pass', async () => {
     const tree = { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } } }
     const client = plainClient(

@@ -39,6 +39,21 @@ const recordings: Readonly<Record<string, Cassette>> = {
     recorded([...answered, assistant('21 degrees.'), user('And "Paris"?')], says('Cold.')),
   ),
   'a tool that failed': cassette(recorded(asked, calls), recorded(failed, says('Sorry.'))),
+  'a call that was denied': cassette(
+    recorded(asked, [
+      ['tool_call', ghent],
+      ['tool_call', { ...ghent, id: 'c2' }],
+    ]),
+    recorded(
+      [
+        ...asked,
+        assistant('', { toolCalls: [ghent, { ...ghent, id: 'c2' }] }),
+        toolResult('c1', '{"celsius":21}'),
+        toolResult('c2', '{"error":"the call was denied and was not run: no"}', { isError: true }),
+      ],
+      says('Sorry.'),
+    ),
+  ),
   'a run that stopped in the middle': cassette(recorded(asked, calls)),
   'a retry': cassette(
     recorded(asked, [['preflight_error', 'rate_limited', { retryAfterMs: 600_000 }]]),
@@ -151,6 +166,8 @@ describe('what it writes', () => {
   test('reads like a test that a person wrote', () => {
     expect(cassetteToTest(simple, { file: './cassette.json', tools: './tools.ts' }))
       .toBe(`// Made from ./cassette.json by allm test. It is yours now: change what it expects.
+// It runs the tools of ./tools.ts for real: what they pay, send or delete is paid, sent or deleted again by every run of
+// this test. Import a module with harmless ones, or make it without --tools and --engine: then recordedTools answers what was recorded.
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { chat, createEngine } from 'allm-ts'
@@ -165,7 +182,7 @@ test('How warm is Ghent?', async () => {
   const adapter = replay(cassette, { match: () => true })
   const engine = createEngine({ adapter, clock: virtualClock(), tools: toolsOf(tools) })
 
-  const result = await chat(engine, cassette.calls[0]?.request.messages ?? [], { approve: () => 'run' })
+  const result = await chat(engine, cassette.calls[0]?.request.messages ?? [], { approve: ({ id }) => (["c1"].includes(id) ? 'run' : 'ask') })
   expectTrajectory(result)
     .toCall('weather', {"city":"Ghent"}, { failed: false })
     .toSay("It's 21 degrees.\\nWarm.")
@@ -185,6 +202,26 @@ test('How warm is Ghent?', async () => {
     expect(text).toContain(`    // In the recording it failed: {"error":"it broke"}
     .toCall('weather', {"city":"Ghent"}, { failed: false })
 `)
+  })
+
+  test('runs no call that was denied, and none whose answer was not recorded', () => {
+    const written = (name: string): string =>
+      cassetteToTest(recordings[name] as Cassette, { tools: './tools.ts' })
+    expect(written('a call that was denied')).toContain(
+      `{ approve: ({ id }) => (["c2"].includes(id) ? { deny: 'as in the recording' } : ["c1"].includes(id) ? 'run' : 'ask') }`,
+    )
+    expect(written('a call that was denied')).toContain(`    // In the recording it was denied.
+    .toCall('weather', {"city":"Ghent"}, { failed: true })
+`)
+    const stopped = written('a run that stopped in the middle')
+    expect(stopped).toContain("{ approve: () => 'ask' }")
+    expect(stopped).toContain(".toEndAs('approval')")
+  })
+
+  test('says nothing of tools that run for real when the recorded ones answer', () => {
+    const text = cassetteToTest(simple)
+    expect(text).not.toContain('for real')
+    expect(text).not.toContain('approve')
   })
 
   test('a cassette may be given as text', () => {

@@ -118,6 +118,13 @@ describe('the trajectory of a cassette', () => {
 })
 
 describe('recorded tools', () => {
+  test('have the schemas of the recording, whatever they mean', () => {
+    const odd = { ...spec, schema: { city: 'string' } }
+    const request = modelRequest(asked, { tools: [odd] })
+    const calls = [{ provider: 'openai', request, script: ['Hi.'] }] as const
+    expect(recordedTools({ version: 1, calls } as unknown as Cassette)).toMatchObject([odd])
+  })
+
   const run = (cassette: Cassette, ...scripts: Script[]) =>
     chat(createEngine({ adapter: fake({ scripts }), tools: recordedTools(cassette) }), asked)
 

@@ -262,6 +262,15 @@ describe('a run cut after every event and resumed elsewhere ends as the uncut ru
   })
 })
 
+test.each([
+  [{ contxt: 1 }, 'unknown key contxt; known keys are scripts, engine, tools, messages, options'],
+  [{ onSuspnd: () => ({ reply: '' }) }, 'unknown key onSuspnd; did you mean onSuspend?'],
+  [{ context: { db: 1 } }, 'unknown key context; did you mean options: { context }?'],
+])('an unknown key is refused: %o', async (more, problem) => {
+  const scenario = { scripts: [done], messages, ...more }
+  await expect(crashAtEveryEvent(scenario)).rejects.toThrow(problem)
+})
+
 describe('a rehearsal that proves nothing', () => {
   const broken = tool({
     name: 'broken',

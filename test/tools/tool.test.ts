@@ -9,6 +9,7 @@ import { askUser, fail, halt } from '../../src/make/outcomes.ts'
 import { toToolSpec } from '../../src/make/requests.ts'
 import { validateTool } from '../../src/schema/validate.ts'
 import { tool } from '../../src/tools/tool.ts'
+import type { JsonObject } from '../../src/types/json.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const base = { name: 'weather', description: 'The weather.' }
@@ -78,6 +79,9 @@ test('the schema says what goes in: a default is optional, a transform is what i
   })
 })
 
+const notSchema =
+  "is not JSON Schema; write { type: 'object', properties: { city: { type: 'string' } } }, or use a schema of Zod"
+
 test.each<[string, () => unknown, string, string | RegExp]>([
   [
     'a schema of plain Valibot',
@@ -137,11 +141,56 @@ test.each<[string, () => unknown, string, string | RegExp]>([
   ],
   ['no description', () => tool({ name: 'x', schema: {} } as never), 'description', 'is missing'],
   ['no schema', () => tool(base as never), 'schema', 'is missing'],
-  [
-    'parameters instead of a schema',
-    () => tool({ ...base, schema: {}, execute: () => 1 } as never),
+  ...(
+    [
+      ['parameters', 'schema'],
+      ['inputSchema', 'schema'],
+      ['input_schema', 'schema'],
+      ['execute', 'handler'],
+      ['run', 'handler'],
+      ['func', 'handler'],
+    ] as const
+  ).map(([key, meant]): [string, () => unknown, string, string] => [
+    `${key}, as other libraries have it,`,
+    () => tool({ ...base, schema: {}, [key]: {} }),
     '',
-    /^unknown key execute; known keys are name, /,
+    `unknown key ${key}; did you mean ${meant}?`,
+  ]),
+  [
+    'a key that nobody knows',
+    () => tool({ ...base, schema: {}, colour: 'red' } as never),
+    '',
+    /^unknown key colour; known keys are name, /,
+  ],
+  [
+    'a list of types in place of a schema',
+    () => tool({ ...base, schema: { city: 'string' } }),
+    'schema',
+    notSchema,
+  ],
+  [
+    'properties without the object around them',
+    () => tool({ ...base, schema: { city: { type: 'string' } } }),
+    'schema',
+    notSchema,
+  ],
+  [
+    'a property that is no schema',
+    () => tool({ ...base, schema: { type: 'object', properties: { city: 'string' } } }),
+    'schema.properties.city',
+    notSchema,
+  ],
+  [
+    'a property of a property that is no schema',
+    () => tool({ ...base, schema: { properties: { at: { properties: { city: ['string'] } } } } }),
+    'schema.properties.at.properties.city',
+    notSchema,
+  ],
+  [
+    'properties that are a list',
+    () => tool<JsonObject>({ ...base, schema: { type: 'object', properties: ['city'] } }),
+    'schema.properties["0"]',
+    notSchema,
   ],
   [
     'a misspelt option',
@@ -154,6 +203,20 @@ test.each<[string, () => unknown, string, string | RegExp]>([
   expect(refusalOf(make)).toEqual([
     { path, problem: typeof problem === 'string' ? problem : expect.stringMatching(problem) },
   ])
+})
+
+test.each<JsonObject>([
+  {},
+  { description: 'anything' },
+  { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } },
+  { type: 'object', properties: { city: {}, all: true, none: false } },
+  { properties: { properties: { type: 'string' }, type: { const: 'a' } } },
+  { type: 'object', 'x-order': ['a'] },
+  { minProperties: 1 },
+  { additionalProperties: { type: 'string' } },
+  { anyOf: [{ type: 'object' }, { required: ['a'] }] },
+])('the schema %j is legal', (schema) => {
+  expect(tool<JsonObject>({ ...base, schema }).schema).toBe(schema)
 })
 
 test('the outcomes of a handler are branded, so that a value that looks like one is not taken for one', () => {
