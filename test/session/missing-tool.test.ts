@@ -85,6 +85,19 @@ describe('a call that was approved, and whose tool this engine does not have', (
     await expect(Session.reply(without, approved, 'And?')).rejects.toMatchObject(lost)
   })
 
+  test('fails when it was started before the run was cut: only its tool says whether it may run again', async () => {
+    const approved = Session.approve(await waiting(), 'c1')
+    const stream = Session.streamNext(engineOf([refund], [answer]), approved)
+    for await (const event of stream) if (event.type === 'tool_execution_started') break
+    const cut = stream.session
+    await expect(Session.resume(engineOf([other], [answer]), cut)).rejects.toMatchObject(lost)
+    const { session } = await Session.resume(engineOf([refund], [answer]), cut)
+    expect([session.status, results(session)]).toEqual([
+      'completed',
+      [expect.stringContaining('interrupted')],
+    ])
+  })
+
   test('fails a chat that takes the decision as an option', async () => {
     const { thread } = await chat(engineOf([refund], [[call('c1', 'refund')]]), 'go')
     for (const tools of [[other], []]) {
