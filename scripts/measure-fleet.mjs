@@ -43,11 +43,16 @@ async function measure(place) {
   const alone = await startChildren(place, 1, 1)
   const waiting = await waits(runs, store, queue)
   await endChildren(alone)
+  // With the default of `everyMs`, which the other figures do not depend on.
+  const idle = await startChildren(place, 1, 4, 500)
+  const picked = await picking(runs)
+  await endChildren(idle)
   const children = await startChildren(place, 4, 4)
   const figures = {
     ...(await speed(runs)),
     ...(await stopping(runs)),
     ...(await following(runs)),
+    ...picked,
     ...waiting,
   }
   await endChildren(children)
@@ -95,6 +100,21 @@ async function following(runs) {
   return spread('follow', late)
 }
 
+/** The time from `send` in this process to the first event of the run, in a worker that has nothing else to do. */
+async function picking(runs) {
+  const times = []
+  for (let round = 0; round < 40; round++) {
+    // At another point of the worker's pause each time.
+    await sleep(200 + ((round * 190) % 500))
+    const began = performance.now()
+    await runs.send(`pick ${round}`, 'go')
+    for await (const _entry of runs.follow(`pick ${round}`)) break
+    times.push(performance.now() - began)
+    await runs.wait(`pick ${round}`)
+  }
+  return spread('pick-up', times)
+}
+
 /** Ten sessions that wait for 20 minutes hold no worker: the only one, which does one at a time, runs another session meanwhile. */
 async function waits(runs, store, queue) {
   for (let at = 0; at < 10; at++) await runs.send(`wait ${at}`, 'limited')
@@ -123,8 +143,8 @@ function spread(name, times) {
   return { [`${name} p50 ms`]: sorted[sorted.length >> 1], [`${name} max ms`]: sorted.at(-1) }
 }
 
-async function startChildren(place, count, concurrency) {
-  const plan = JSON.stringify({ place, concurrency })
+async function startChildren(place, count, concurrency, everyMs = 50) {
+  const plan = JSON.stringify({ place, concurrency, everyMs })
   const children = Array.from({ length: count }, () =>
     spawn(process.execPath, [import.meta.filename ?? process.argv[1], '--child', plan], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -143,14 +163,14 @@ async function endChildren(children) {
 }
 
 /** A worker process. */
-async function work({ place, concurrency }) {
+async function work({ place, concurrency, everyMs }) {
   const { store, close } = await openStore(place)
   const queue = await openQueue(place)
   const runs = createRuns({ engine: engineOf(), store, execute: false, saveEveryMs: 0 })
   const leaseMs = 10_000
   const worker =
     queue === undefined
-      ? runs.work({ concurrency, everyMs: 50 })
+      ? runs.work({ concurrency, everyMs })
       : queue.work(bullmqProcessor(runs, { leaseMs }), { leaseMs, concurrency })
   const end = async () => {
     setTimeout(() => process.exit(0), 5000).unref()

@@ -1,7 +1,7 @@
 import type { OnToolError } from '../contracts/options.ts'
 import type { ToolResultEncoder } from '../contracts/tool.ts'
 import { span } from '../core/telemetry.ts'
-import { ToolError, type ToolErrorReason } from '../errors/errors.ts'
+import { EngineError, ToolError, type ToolErrorReason } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
 import { deniedContent } from '../make/tool-messages.ts'
 import { describe, nearest } from '../schema/checks.ts'
@@ -24,7 +24,8 @@ export function settleUnknown(loop: LoopState, answer: ModelResponse): SettledCa
   for (const call of openCalls(loop, answer)) {
     const decision = decisionOn(loop, call)
     if (decision?.deny !== undefined) known.push(deniedEvent(call, decision.deny))
-    else if (loop.mode === 'auto') open.push(decision?.call ?? call)
+    else if (loop.mode === 'auto' && decision !== undefined) throw missingTool(call)
+    else if (loop.mode === 'auto') open.push(call)
   }
   const run = open.length === 0 ? undefined : () => unknownCalls(loop, open)
   return { known, run, told: (batch) => batch }
@@ -201,6 +202,18 @@ export function noSuchTool(call: ToolCall, names: Iterable<string>): ToolError {
   const near = nearest(call.name, [...names])
   const advice = near === undefined ? '' : `; did you mean ${near}?`
   return toolFailure('not_found', call, `there is no tool ${call.name}${advice}`)
+}
+
+/**
+ * A call that somebody approved names a tool that the engine does not have. The model is not told: the run fails, and the decision
+ * stays for a process that has the tool.
+ */
+export function missingTool({ id, name }: ToolCall): EngineError {
+  return new EngineError(
+    'unknown_tool',
+    `call ${id} was approved, but this engine has no tool ${name} to run it: add it and resume`,
+    { metadata: { toolName: name, toolCallId: id } },
+  )
 }
 
 /** A value cannot be encoded, or the encoder failed. */

@@ -65,6 +65,12 @@ export function isCallersCall(tool: Tool | undefined, call: ToolCall): boolean {
   return tool !== undefined && (tool.manual || partly.get(tool)?.(call) === true)
 }
 
+/** Whether there is somebody to run a call: a handler, the executor or the caller. */
+export function canRun(call: ToolCall, tool?: Tool, executor?: ToolExecutor): boolean {
+  const handler = tool && (tool.handler ?? executor)
+  return handler !== undefined || isCallersCall(tool, call)
+}
+
 /** The event before a call runs. */
 export function startEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
   return { type: 'tool_execution_started', id, name, arguments: args }

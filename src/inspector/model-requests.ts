@@ -162,10 +162,7 @@ interface AskedModel {
 }
 
 /** How the answer shows that another model was asked, if it does. */
-function differenceOf(
-  answered: RequestBasis['answered'],
-  asks: AskedModel,
-): string | undefined {
+function differenceOf(answered: RequestBasis['answered'], asks: AskedModel): string | undefined {
   if (answered === undefined) return undefined
   const { provider, model = asks.model } = answered
   const { who, providers } = asks
@@ -243,7 +240,13 @@ interface FoundCall {
   readonly answered: NonNullable<RequestBasis['answered']>
 }
 
-function answeredBy({ provider, model }: { provider: string; model?: string }): FoundCall['answered'] {
+function answeredBy({
+  provider,
+  model,
+}: {
+  provider: string
+  model?: string
+}): FoundCall['answered'] {
   return defined<FoundCall['answered']>({ provider, model })
 }
 

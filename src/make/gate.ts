@@ -555,11 +555,18 @@ function settled(value: unknown): JsonValue | undefined {
 
 /** An object with each member settled by itself, so that the depth of a value is counted from that value. */
 function settleFields<T extends object>(object: T): T {
+  const names = Object.keys(object)
+  const settledField = (name: string): unknown => settleJson(Reflect.get(object, name))
+  // Most are settled, and not copied.
+  if (names.every((name) => isSettledField(object, name, settledField(name)))) return object
   const members: Record<string, unknown> = {}
-  for (const name of Object.keys(object))
-    setMember(members, name, settleJson(Reflect.get(object, name)))
+  for (const name of names) setMember(members, name, settledField(name))
   // The members are the same, as JSON.
-  return sameOr(object, defined<T>(members as T))
+  return defined<T>(members as T)
+}
+
+function isSettledField(object: object, name: string, value: unknown): boolean {
+  return value !== undefined && Object.is(Reflect.get(object, name), value)
 }
 
 /** The given object or list if the settled one has the same members, so that most values pass without a copy. */

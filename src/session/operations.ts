@@ -6,10 +6,18 @@ import {
   type ChatResultOf,
   type ManualCall,
 } from '../chat/chat.ts'
-import { disown } from '../chat/failed-calls.ts'
-import { contextOfCall } from '../chat/handoff.ts'
+import { disown, missingTool } from '../chat/failed-calls.ts'
+import { beforeCall, contextOfCall, engineAfter } from '../chat/handoff.ts'
 import { limitAfterResults, loopSource } from '../chat/loop.ts'
-import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
+import {
+  createLoop,
+  openCalls,
+  toDecision,
+  turnTools,
+  type LoopState,
+  type ToolRunner,
+} from '../chat/prepare.ts'
+import { canRun } from '../chat/tool-run.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type {
   CallOptions,
@@ -27,7 +35,7 @@ import {
   type Collector,
 } from '../run/collector.ts'
 import { engineParts, keepEvent, runContext } from '../run/context.ts'
-import { goesOn, restore } from '../run/inner-runs.ts'
+import { goesOn, isMark, restore } from '../run/inner-runs.ts'
 import {
   drained,
   foldedStream,
@@ -39,7 +47,7 @@ import {
 } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
-import { runner } from '../tools/answer-calls.ts'
+import { isApproved, runner } from '../tools/answer-calls.ts'
 import { checkArguments } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../types/events.ts'
@@ -49,7 +57,7 @@ import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
-import { callOf, innerPlace, untoldUsage, waits } from './inner.ts'
+import { callOf, innerPlace, untoldUsage, waits, type InnerSessions } from './inner.ts'
 import {
   afterResult,
   cleared,
@@ -332,11 +340,67 @@ function prepare(
   const { turns = 0, attempts, decisions, late, inner, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
-  const start = { kind, state, turns, attempts, mode, decisions, late, inner, traced, runner }
+  const counts = { kind, turns, attempts, mode, traced }
+  const start = { ...counts, state, decisions, late, inner, runner: sessionRunner }
   const loop = createLoop(engine, start, options, { sessionId, context })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
+}
+
+/** Answers the calls of a session. An agent is not entered while a call that was approved inside of it could not run. */
+const sessionRunner: ToolRunner = {
+  ...runner,
+  settleCalls(loop, answer) {
+    const { tools, inner } = turnTools(loop)
+    for (const { id, name } of openCalls(loop, answer)) {
+      if (loop.mode === 'auto') assertInside(inner, id, tools.get(name))
+    }
+    return runner.settleCalls(loop, answer)
+  },
+  lateResults(loop) {
+    for (const { call, late } of loop.decisions) {
+      const { tools } = contextOfCall(loop.entry, loop.state.thread, call.id)
+      const tool = tools.find(({ name }) => name === call.name)
+      if (late === true) assertInside(loop.inner, call.id, tool)
+    }
+    return runner.lateResults(loop)
+  },
+}
+
+function assertInside(inner: InnerSessions | undefined, id: string, tool: Tool | undefined): void {
+  const session = Object.hasOwn(inner ?? {}, id) ? inner?.[id] : undefined
+  const lost = session && lostInside(session, tool?.agent?.engine)
+  if (lost !== undefined) throw missingTool({ ...lost, id: `${id}/${lost.id}` })
+}
+
+/** A call that was approved in the session of an agent and cannot run there, if there is one. Without the agent's engine none can. */
+function lostInside({ run, thread }: Session, engine: Engine | undefined): ToolCall | undefined {
+  const { decisions = [], results = [], inner = {} } = run ?? {}
+  const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
+    engine && engineAfter(engine, beforeCall(thread.messages, id))
+  const isSettled = (id: string): boolean => {
+    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
+    const isTold = told !== undefined && !isMark(told) && told.metadata?.['pending'] !== true
+    return isTold || results.some(({ toolCallId }) => toolCallId === id)
+  }
+  for (const decision of decisions) {
+    const { call, late } = decision
+    const isOther = late === true && Object.hasOwn(inner, call.id)
+    if (!isApproved(decision) || isOther || isSettled(call.id)) continue
+    const { tools = [], defaults } = partsFor(call.id) ?? {}
+    const tool = tools.find(({ name }) => name === call.name)
+    // The hook may bring the tool.
+    if (defaults?.prepareStep !== undefined || canRun(call, tool, defaults?.toolExecutor)) continue
+    return call
+  }
+  for (const [id, session] of Object.entries(inner)) {
+    const called = callOf(thread, id)?.name
+    const agent = partsFor(id)?.tools.find(({ name }) => name === called)?.agent
+    const lost = lostInside(session, agent?.engine)
+    if (lost !== undefined) return { ...lost, id: `${id}/${lost.id}` }
+  }
+  return undefined
 }
 
 /** Whether a run goes on with results that were handed in, in time or late, and has nothing to run before the model reads them. */

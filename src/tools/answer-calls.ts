@@ -1,4 +1,4 @@
-import { deniedEvent } from '../chat/failed-calls.ts'
+import { deniedEvent, missingTool } from '../chat/failed-calls.ts'
 import { contextOfCall, isHandoffTool, type Judged } from '../chat/handoff.ts'
 import {
   answersIn,
@@ -14,7 +14,7 @@ import {
   type SettledCalls,
   type ToolRunner,
 } from '../chat/prepare.ts'
-import { isCallersCall, type ToolRun } from '../chat/tool-run.ts'
+import { canRun, isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import { approvedContent, interruptedMessage, lateContent } from '../make/tool-messages.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -85,6 +85,8 @@ function sortedCalls(
  *
  * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
  * interrupted, and reported.
+ *
+ * Throws if the call was approved and its tool is not there: a deploy may have renamed it. No call of the answer has run then.
  */
 function settledBefore(
   loop: LoopState,
@@ -95,6 +97,10 @@ function settledBefore(
   const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
   if (stored !== undefined) return answerStored(call, stored, tools)
+  // A late decision about an agent may only say that it goes on.
+  const isOther = decision?.late === true && Object.hasOwn(tools.inner ?? {}, call.id)
+  const isDue = isApproved(decision) && !isOther && loop.mode === 'auto' && !isFinalizing(loop)
+  if (isDue && !canRun(call, tools.tools.get(call.name), tools.executor)) throw missingTool(call)
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
   const isAgent = tools.tools.get(call.name)?.agent !== undefined
@@ -110,6 +116,11 @@ function settledBefore(
   if (deny !== undefined) return deniedEvent(call, deny)
   const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
   return answer === undefined || hasHandler ? decision.call : unheardEvent(call, answer)
+}
+
+/** Whether somebody let a call run. */
+export function isApproved(decision: CallDecision | undefined): boolean {
+  return decision !== undefined && decision.deny === undefined && decision.answer === undefined
 }
 
 /** The answer to a call that was started and left no result. What the user answered to its question is told with it. */

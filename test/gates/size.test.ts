@@ -175,7 +175,7 @@ test.each([
   ['ui', 'toUiMessages', 4096],
   ['ui', 'fromUiMessages', 1650],
   ['ui', 'uiApprovals', 400],
-  ['ui', 'uiCommands', 1200],
+  ['ui', 'uiCommands', 1250],
   ['ui', 'resumeUiMessages', 4096],
   // It is `uiCommands`, `resumeUiMessages` and 1.7 KB of its own.
   ['ui', 'sendUiMessages', 6950],

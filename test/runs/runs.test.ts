@@ -7,6 +7,7 @@ import {
   ValidationError,
   type Clock,
   type StreamEvent,
+  type Tool,
 } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore, type RunStore } from '../../src/stores.ts'
@@ -488,6 +489,46 @@ describe('failures', () => {
       expect(session.thread.messages.map(messageText)).toEqual(['one'])
       expect(await typesOf(runs, 'ada')).toEqual(['error'])
     }
+  })
+
+  test('an approved call whose tool this process does not have rests as an error, until one that has it resumes', async () => {
+    const effects: string[] = []
+    const engineOf = (tools: readonly Tool[]) =>
+      scriptedEngine(
+        (text) =>
+          text === 'Money back'
+            ? [['tool_call', { id: 'c1', name: 'refund', arguments: { euros: 40 } }]]
+            : [['text', 'Your money is on its way.']],
+        { tools },
+      )
+    const { runs: before, store, clock } = bench(engineOf(toolsOf(effects)), { execute: false })
+    await before.send('ada', 'Money back')
+    await before.recover()
+    await before.approve('ada', 'c1', { arguments: { euros: 30 } })
+
+    const renamed = toolsOf(effects).filter(({ name }) => name !== 'refund')
+    const { runs: after } = bench(engineOf(renamed), { store, clock, execute: false })
+    expect(await after.recover()).toBe(1)
+    const failed = await after.get('ada')
+    expect(failed).toMatchObject({
+      running: false,
+      session: {
+        status: 'error',
+        error: { reason: 'unknown_tool', metadata: { toolName: 'refund', toolCallId: 'c1' } },
+      },
+    })
+    expect(await after.recover()).toBe(0)
+    expect((await typesOf(after, 'ada')).at(-1)).toBe('error')
+    // Words do not lose it either.
+    await after.send('ada', 'And?')
+    await after.recover()
+    expect((await after.get('ada'))?.session.error?.reason).toBe('unknown_tool')
+    expect(effects).toEqual([])
+
+    await before.resume('ada')
+    await before.recover()
+    expect((await before.wait('ada')).session.status).toBe('completed')
+    expect(effects).toEqual(['refund:{"euros":30}'])
   })
 
   test('that are worth another attempt much later hold no process, and attempts are counted', async () => {
