@@ -82,7 +82,12 @@ async function run(call: CommandCall): Promise<number> {
     onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
   }
   const engineModule = given && ((file: string): string => moduleOf(given.module, file))
-  const handle = makeInspector(runs, inspectorOptions, { unattended, single, engineModule, recorded })
+  const handle = makeInspector(runs, inspectorOptions, {
+    unattended,
+    single,
+    engineModule,
+    recorded,
+  })
   try {
     const server = await listening({ port }, () => serve(handle, port))
     const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`

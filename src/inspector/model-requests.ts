@@ -148,8 +148,8 @@ const engineWords = {
 /** Whether nothing is known of an engine: it stands for one that the inspector does not have. */
 function isBare(engine: Engine): boolean {
   const { adapter, model, tools, defaults } = engineParts(engine)
-  const known = [adapter, model, ...tools, ...Object.values(defaults)]
-  return known.every((one) => one === undefined)
+  const settings: readonly unknown[] = Object.values(defaults)
+  return [adapter, model, ...tools, ...settings].every((one) => one === undefined)
 }
 
 /** The model that a request is for. */
@@ -162,10 +162,7 @@ interface AskedModel {
 }
 
 /** How the answer shows that another model was asked, if it does. */
-function differenceOf(
-  answered: RequestBasis['answered'],
-  asks: AskedModel,
-): string | undefined {
+function differenceOf(answered: RequestBasis['answered'], asks: AskedModel): string | undefined {
   if (answered === undefined) return undefined
   const { provider, model = asks.model } = answered
   const { who, providers } = asks
@@ -243,7 +240,13 @@ interface FoundCall {
   readonly answered: NonNullable<RequestBasis['answered']>
 }
 
-function answeredBy({ provider, model }: { provider: string; model?: string }): FoundCall['answered'] {
+function answeredBy({
+  provider,
+  model,
+}: {
+  provider: string
+  model?: string
+}): FoundCall['answered'] {
   return defined<FoundCall['answered']>({ provider, model })
 }
 

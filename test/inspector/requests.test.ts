@@ -99,7 +99,9 @@ test('without an engine the request has what the log and the thread know', async
 })
 
 /** A session `trip` that was run with instructions, model `m` and one tool. */
-async function ranBefore(script: ScriptInput = [['start', { model: 'm' }], 'hello']): Promise<Desk> {
+async function ranBefore(
+  script: ScriptInput = [['start', { model: 'm' }], 'hello'],
+): Promise<Desk> {
   const look = tool({
     name: 'look',
     description: 'Looks.',
@@ -180,11 +182,14 @@ test.each([
   ['claude-sonnet-4-5-latest', 'claude-sonnet-4-5-20250929', undefined],
   ['claude-sonnet-4', 'claude-sonnet-4-5-20250929', true],
   ['gpt-5', 'gpt-5-mini', true],
-] as const)('an engine that asks %s and an answer of %s: differs is %s', async (model, by, differs) => {
-  const first = await ranBefore([['start', { model: by }], 'hello'])
-  const engine = createEngine({ adapter: fake({ script: ['x'] }), model })
-  expect((await requestsAt(lookedAt(first, engine), 1)).basis.differs).toBe(differs)
-})
+] as const)(
+  'an engine that asks %s and an answer of %s: differs is %s',
+  async (model, by, differs) => {
+    const first = await ranBefore([['start', { model: by }], 'hello'])
+    const engine = createEngine({ adapter: fake({ script: ['x'] }), model })
+    expect((await requestsAt(lookedAt(first, engine), 1)).basis.differs).toBe(differs)
+  },
+)
 
 test('an answer of another provider is named, and that of a call which failed is not made up', async () => {
   const engine = createEngine({ adapter: openai({ model: 'm', apiKey: 'k' }) })
