@@ -148,8 +148,8 @@ const engineWords = {
 /** Whether nothing is known of an engine: it stands for one that the inspector does not have. */
 function isBare(engine: Engine): boolean {
   const { adapter, model, tools, defaults } = engineParts(engine)
-  const known = [adapter, model, ...tools, ...Object.values(defaults)]
-  return known.every((one) => one === undefined)
+  const settings: readonly unknown[] = Object.values(defaults)
+  return [adapter, model, ...tools, ...settings].every((one) => one === undefined)
 }
 
 /** The model that a request is for. */
