@@ -20,6 +20,7 @@ const tsconfig = {
     lib: ['es2023', 'esnext.disposable'],
     types: ['node'],
     strict: true,
+    exactOptionalPropertyTypes: true,
     noEmit: true,
     allowImportingTsExtensions: true,
     skipLibCheck: true,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,10 +14,9 @@ import { DefaultChatTransport } from 'ai'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RunConnection } from '../src/client.ts'
 import { createEngine, Session, type Engine } from '../src/index.ts'
-import { openai } from '../src/openai.ts'
 import { createRuns, type Runs } from '../src/runs.ts'
 import { createFakeServer, type FakeServer } from '../src/server.ts'
-import { fileStore, memoryStore } from '../src/stores.ts'
+import { fileStore } from '../src/stores.ts'
 import type { ScriptInput } from '../src/testing.ts'
 import { createPlace, reasonToSkip, serverUrl } from './stores/postgres.ts'
 import { canStartRedis, privateRedis } from './stores/redis.ts'
@@ -63,6 +62,7 @@ function callOf(name: string, args: object) {
 
 let server: FakeServer
 let busyCalls = 0
+let isDown = false
 let stories = 0
 let reports = ''
 
@@ -91,6 +91,7 @@ beforeAll(async () => {
           ? ['Once upon a time', ['delay', 60_000], 'there was']
           : ['Once upon a time there was an end.']
       }
+      if (isDown) return ['Half ', ['error', 'provider_unavailable']]
       const [, script] = answers.find(([words]) => words.test(text)) ?? []
       if (script !== undefined) return script
       if (text.includes('Which reports')) return [callOf('files_list_directory', { path: reports })]
@@ -115,6 +116,16 @@ afterAll(async () => {
   await server.close()
 })
 
+/** Runs with a provider whose answers break off. */
+async function whileDown<Result>(work: () => Promise<Result>): Promise<Result> {
+  isDown = true
+  try {
+    return await work()
+  } finally {
+    isDown = false
+  }
+}
+
 /** Imports a program of the page. */
 async function recipe<Exports>(file: string): Promise<Exports> {
   run.add(file)
@@ -137,6 +148,16 @@ async function textOf(response: Response): Promise<string> {
     .join('')
 }
 
+/** A body as a browser sends it, with its length. */
+async function encoded(
+  source: Response,
+): Promise<{ readonly headers: Headers; readonly body: ArrayBuffer }> {
+  const body = await source.arrayBuffer()
+  const headers = new Headers(source.headers)
+  headers.set('content-length', String(body.byteLength))
+  return { headers, body }
+}
+
 type Handler = (request: Request) => Promise<Response>
 
 const realFetch = globalThis.fetch
@@ -149,6 +170,34 @@ function servePage(handle: Handler): void {
       : realFetch(url, init),
   )
 }
+
+type App = { default: { request: Handler } }
+
+// Before `auth-check.ts`, which closes the runs of `auth.ts`.
+test('the page that survives a reload talks to the service of the recipe about auth', async () => {
+  const { default: app } = await recipe<App>('serve-runs.ts')
+  servePage(async (request) => app.request(request))
+  type Show = (lines: string[], running: boolean) => void
+  type Open = (id: string, token: string, show: Show) => RunConnection
+  const { openChat } = await recipe<{ openChat: Open }>('chat-page.ts')
+  const ended = new Promise<string[]>((resolve) => {
+    const run = openChat('ada~page', 'token-of-ada', (lines, running) => {
+      if (running || !lines.some((line) => line.startsWith('assistant'))) return
+      run.close()
+      resolve(lines)
+    })
+    run.send('Hello!').catch(() => undefined)
+  })
+  expect(await ended).toEqual(['user: Hello!', 'assistant: Hello Ada.'])
+  for (const [token, status] of [
+    ['token-of-bob', 403],
+    ['', 401],
+  ] as const) {
+    const other = openChat('ada~page', token, () => undefined)
+    await expect(other.send('Hello!')).rejects.toMatchObject({ status })
+    other.close()
+  }
+})
 
 describe('a program of the page prints what its comments show', () => {
   test.each(blocks.filter(({ prints, file }) => prints.length > 0 && file !== undefined))(
@@ -170,9 +219,32 @@ describe('a route of the page is served', () => {
   })
 
   test('Hono', async () => {
-    const { default: app } = await recipe<{ default: { request: Handler } }>('hono-app.ts')
+    const { default: app } = await recipe<App>('hono-app.ts')
     expect(await textOf(await app.request(post({ text: 'Hello!' })))).toBe('Hello Ada.')
     expect((await app.request(post({}))).status).toBe(400)
+  })
+
+  test('Hono, behind a sign-in and limits, with a log of failures', async () => {
+    const { default: app } = await recipe<App>('in-front.ts')
+    const ask = (text: string): Promise<Response> => {
+      const request = post({ text })
+      request.headers.set('authorization', 'Bearer token-of-ada')
+      return app.request(request)
+    }
+    expect((await app.request(post({ text: 'Hello!' }))).status).toBe(401)
+    expect((await ask('x'.repeat(100_001))).status).toBe(413)
+    expect(await textOf(await ask('Hello!'))).toBe('Hello Ada.')
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const failed = await whileDown(async () => (await ask('Hello!')).text())
+    expect(failed).toContain('"type":"error"')
+    expect(logged.mock.calls).toEqual([
+      ['chat', 'gpt-5-mini', 'provider_unavailable', expect.any(String)],
+    ])
+    logged.mockRestore()
+    const statuses = await Promise.all(
+      Array.from({ length: 18 }, async () => (await ask('')).status),
+    )
+    expect(statuses.slice(-2)).toEqual([400, 429])
   })
 
   test('Express', async () => {
@@ -223,15 +295,25 @@ describe('a route of the page is served', () => {
     const { POST } = await recipe<{ POST: Handler }>('upload.ts')
     const pixel =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
-    const upload = (bytes: Uint8Array<ArrayBuffer>): Promise<Response> => {
-      const body = new FormData()
-      body.set('image', new File([bytes], 'a.png', { type: 'image/png' }))
-      return POST(new Request('http://localhost', { method: 'POST', body }))
+    const upload = async (bytes: Uint8Array<ArrayBuffer>): Promise<Response> => {
+      const form = new FormData()
+      form.set('image', new File([bytes], 'a.png', { type: 'image/png' }))
+      const { headers, body } = await encoded(new Response(form))
+      return POST(new Request('http://localhost', { method: 'POST', headers, body }))
     }
     const answer = await upload(Uint8Array.from(Buffer.from(pixel, 'base64')))
     expect(await answer.json()).toEqual({ text: 'A red pixel.' })
     expect((await upload(new TextEncoder().encode('<script>'))).status).toBe(400)
-    expect((await POST(post({ image: 'none' }))).status).toBe(400)
+    const { headers, body } = await encoded(Response.json({ image: 'none' }))
+    const other = new Request('http://localhost', { method: 'POST', headers, body })
+    expect((await POST(other)).status).toBe(400)
+    // What is too large, or does not say its size, is not read.
+    const large = post({})
+    large.headers.set('content-length', '5000001')
+    for (const request of [large, post({})]) {
+      expect((await POST(request)).status).toBe(413)
+      expect(request.bodyUsed).toBe(false)
+    }
   })
 })
 
@@ -246,39 +328,19 @@ test('the page that reads server-sent events shows the answer of the route', asy
   expect(shown).toEqual(['Hello ', 'Hello Ada.'])
 })
 
-test('the page that survives a reload shows the run of a service', async () => {
-  const engine = createEngine({ adapter: openai('gpt-5-mini') })
-  const runs = createRuns({ engine, store: memoryStore() })
-  servePage(runs.handler({ authorize: () => ({}) }))
-  type Open = (id: string, show: (lines: string[], running: boolean) => void) => RunConnection
-  const { openChat } = await recipe<{ openChat: Open }>('chat-page.ts')
-  const ended = new Promise<string[]>((resolve) => {
-    const run = openChat('ada~1', (lines, running) => {
-      if (running || !lines.some((line) => line.startsWith('assistant'))) return
-      run.close()
-      resolve(lines)
-    })
-    run.send('Hello!').catch(() => undefined)
-  })
-  expect(await ended).toEqual(['user: Hello!', 'assistant: Hello Ada.'])
-  await runs.close()
-})
-
-interface Service {
-  readonly runs: Runs
-  readonly close: () => Promise<void>
-}
-
-/** Runs a service of the page for one question, and ends it. */
+/** Runs a service of the page for one question, and ends it as a platform does. */
 async function serveOnce(file: string): Promise<void> {
   const before = new Set(process.listeners('SIGTERM'))
-  const { runs, close } = await recipe<Service>(file)
+  const { runs } = await recipe<{ runs: Runs }>(file)
   const added = process.listeners('SIGTERM').filter((listener) => !before.has(listener))
   for (const listener of added) process.removeListener('SIGTERM', listener)
   expect(added).toHaveLength(1)
   await runs.send('ada~1', 'Hello!')
   expect((await runs.wait('ada~1')).result.outputText).toBe('Hello Ada.')
-  await close()
+  const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as never)
+  added[0]?.('SIGTERM')
+  await vi.waitFor(() => expect(exit).toHaveBeenCalledTimes(1), 10_000)
+  exit.mockRestore()
 }
 
 describe('a program of the page keeps conversations', () => {
@@ -366,10 +428,12 @@ test('a call is traced', async () => {
   }
 })
 
-test('a real call is recorded once, and played from then on', async () => {
+test('a real call is recorded once it has succeeded, and played from then on', async () => {
   type Recorded = { greet: (file: string) => Promise<string> }
   const { greet } = await recipe<Recorded>('recorded.ts')
   const file = join(reports, 'french.json')
+  await whileDown(() => expect(greet(file)).rejects.toMatchObject({ kind: 'adapter' }))
+  expect(existsSync(file)).toBe(false)
   const before = server.requests.length
   expect(await greet(file)).toBe('Bonjour.')
   expect(await greet(file)).toBe('Bonjour.')
