@@ -355,7 +355,9 @@ describe('an answer', () => {
     }
     const adapter = openaiSpeech({ apiKey: 'k', fetch })
     await all(adapter.speak(request()))
-    for await (const _event of adapter.speak(request())) break
+    const left = adapter.speak(request())[Symbol.asyncIterator]()
+    await left.next()
+    await left.return?.()
     expect(signals.map((signal) => signal?.aborted)).toEqual([false, true])
   })
 
