@@ -108,8 +108,10 @@ async function picking(runs) {
     await sleep(200 + ((round * 190) % 500))
     const began = performance.now()
     await runs.send(`pick ${round}`, 'go')
-    for await (const _entry of runs.follow(`pick ${round}`)) break
+    const entries = runs.follow(`pick ${round}`)
+    await entries.next()
     times.push(performance.now() - began)
+    await entries.return()
     await runs.wait(`pick ${round}`)
   }
   return spread('pick-up', times)

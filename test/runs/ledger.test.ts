@@ -53,13 +53,18 @@ const schema = { type: 'object' } as const
 test('an answer whose tool was cut by the death of its process is counted once, by whichever process goes on', async () => {
   const clock = virtualClock()
   let runsOfTool = 0
+  let started = () => {}
+  const begun = new Promise<void>((resolve) => (started = resolve))
   const slow = tool({
     name: 'slow',
     description: 'Takes its time.',
     schema,
     idempotent: true,
     timeoutMs: 3_600_000,
-    handler: () => (++runsOfTool === 1 ? hang : 'done'),
+    handler: () => {
+      started()
+      return ++runsOfTool === 1 ? hang : 'done'
+    },
   })
   const scripts: Script[] = [
     [calls('slow'), tokens(1)],
@@ -71,8 +76,8 @@ test('an answer whose tool was cut by the death of its process is counted once, 
   await web.send('ada', 'go')
   // It renews its lease no more, and never comes back.
   const dead = bench(engine, { clock, store: { ...store, renew: () => hang }, execute: false })
-  void dead.runs.advance('ada')
-  while (runsOfTool === 0) await clock.advance(100)
+  dead.runs.advance('ada').catch(() => undefined)
+  await begun
   await clock.advance(30_000)
   const other = bench(engine, { clock, store, execute: false }).runs
   expect((await other.advance('ada')).outcome).toBe('completed')
