@@ -11,7 +11,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { DefaultChatTransport } from 'ai'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi, onTestFinished } from 'vitest'
 import type { RunConnection } from '../src/client.ts'
 import { createEngine, Session, type Engine } from '../src/index.ts'
 import { createRuns, type Runs } from '../src/runs.ts'
@@ -225,7 +225,10 @@ describe('a route of the page is served', () => {
   })
 
   test('Hono, behind a sign-in and limits, with a log of failures', async () => {
-    const { default: app } = await recipe<App>('in-front.ts')
+    const { default: app, stopLog } = await recipe<App & { readonly stopLog: () => void }>(
+      'in-front.ts',
+    )
+    onTestFinished(stopLog)
     const ask = (text: string): Promise<Response> => {
       const request = post({ text })
       request.headers.set('authorization', 'Bearer token-of-ada')
