@@ -36,25 +36,26 @@ export function AnswerView({
 }: Answering & { isRunning: boolean; entries: readonly LogEntry[] }): JSX.Element {
   const common = { id, session, client, onDone }
   const refusals = useMemo(() => refusalsIn(entries), [entries, entries.length])
-  /** A refusal makes a card anew, with what was refused. */
-  const about = (
-    callId: string,
-  ): { readonly key: string; readonly refused: CommandEntry | undefined } => {
-    const refused = refusals.get(callId)
-    return { key: `${callId} ${refused?.id ?? ''}`, refused }
-  }
+  const asked = session.pendingToolCallId ?? ''
+  /** A refusal makes a card anew, with what was refused. The key is given by itself: one in spread props is not seen. */
+  const keyOf = (callId: string): string => `${callId} ${refusals.get(callId)?.id ?? ''}`
   return (
     <section class="answer" aria-label="Answer">
       {session.pendingQuestion !== undefined && !isRunning && (
-        <Question {...common} {...about(session.pendingToolCallId ?? '')} />
+        <Question key={keyOf(asked)} {...common} refused={refusals.get(asked)} />
       )}
       {!isRunning &&
         session.pendingApprovals.map((call) => (
-          <Approval {...common} {...about(call.id)} call={call} />
+          <Approval key={keyOf(call.id)} {...common} refused={refusals.get(call.id)} call={call} />
         ))}
       {!isRunning &&
         session.pendingToolCalls.map((call) => (
-          <ManualResult {...common} {...about(call.id)} call={call} />
+          <ManualResult
+            key={keyOf(call.id)}
+            {...common}
+            refused={refusals.get(call.id)}
+            call={call}
+          />
         ))}
       <Composer {...common} refused={refusals.get('')} isRunning={isRunning} />
     </section>
