@@ -174,7 +174,7 @@ function factsOfAll(members: readonly Member[]): AdapterFacts {
     // Each member has its own.
     key: undefined,
     server: undefined,
-    // What is no answer is asked of the first one alone.
+    // A question that is not a model call is asked of the first one alone.
     wire: adapter?.wire,
     listModels: listed && (async (options?: AdapterOptions) => listed(await firstOptions(options))),
     countTokens:

@@ -90,7 +90,7 @@ export interface GuardedContent {
    * files, and the `name` of the message.
    */
   readonly text: string
-  /** All parts, also those that are no text: images, and files such as a PDF. */
+  /** All parts, also those that are not text: images, and files such as a PDF. */
   readonly parts: readonly Part[]
 }
 

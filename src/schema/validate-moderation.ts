@@ -58,7 +58,7 @@ export const moderationResult: Check = shapeOf<ModerationResult>(
 
 const results = listOf(moderationResult)
 
-/** The problems of the answer of an adapter to a request. Whatever is wrong with a verdict is no verdict. */
+/** The problems of the answer of an adapter to a request. A verdict with anything wrong in it does not count. */
 export function moderationAnswerIssues(
   answer: unknown,
   { input: asked }: ModerationRequest,

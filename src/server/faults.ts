@@ -107,7 +107,7 @@ export function malformEvent(answer: WireAnswer, index: number): WireAnswer {
   const { frames } = answer
   const at = frames.length === 1 ? 0 : index
   const { 'content-type': type = '' } = answer.headers
-  // Bytes that are no text have no events: half of a piece is missing.
+  // Bytes that are not text have no events: half of a piece is missing.
   const isSound = type.startsWith('audio/')
   const spoil = isSound ? firstHalf : type === eventStreamType ? wrongChecksum : malformed
   return { ...answer, frames: frames.map((frame, i) => (i === at ? spoil(frame) : frame)) }

@@ -47,7 +47,7 @@ const reportedByGoogle: ReadonlySet<AdapterErrorReason> = new Set([
   'provider_unavailable',
 ])
 
-/** A refusal of Vertex AI: Google's words, but a credential that is refused is no wrong key. */
+/** A refusal of Vertex AI: Google's words, but a credential that is refused is not a wrong key. */
 function vertexFailure(given: PlanFailure): RenderedFailure {
   const isKey = given.reason === 'authentication_failed' && given.status === undefined
   const message = 'Request had invalid authentication credentials.'

@@ -463,7 +463,7 @@ interface Connection {
 }
 
 interface SubscriberEvents {
-  /** The message is `log` after a write of an owner, which is no stop request. */
+  /** The message is `log` after a write of an owner, which is not a stop request. */
   readonly onHint: (channel: string, message: string) => void
   /** The connection is there, perhaps again: hints may have been missed. */
   readonly onReady: () => void

@@ -114,7 +114,7 @@ function placed(items: readonly JsonObject[]): readonly unknown[] | string {
   return inPlace
 }
 
-/** A vector as numbers. Base64 has them as 32-bit floats, the lowest byte first; one that is damaged stays a text, which is no vector. */
+/** A vector as numbers. Base64 has them as 32-bit floats, the lowest byte first; one that is damaged stays a text, which is not a vector. */
 function vectorOf(embedding: JsonValue | undefined): unknown {
   if (typeof embedding !== 'string') return embedding
   const bytes = bytesOf(embedding)

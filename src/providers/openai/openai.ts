@@ -66,7 +66,7 @@ export function openai(options: OpenAiOptions | string = {}): ChatAdapter {
  */
 export function openaiChat(options: OpenAiChatOptions | string = {}): ChatAdapter {
   const given: OpenAiChatOptions = named(options)
-  // Options that are no object are refused below.
+  // Options that are not an object are refused below.
   const preset = given?.preset
   const server = preset && presets[preset]
   const settings = settleOptions(given, {

@@ -178,7 +178,7 @@ function assertAudio(
   const problem = isBelieved ? undefined : typeProblem(mimeType, bytes)
   if (!isPage && problem === undefined) return
   const what = problem === undefined ? `${mimeType} that is not audio` : `a file that ${problem}`
-  // Bytes that are no text say nothing in a message.
+  // Bytes that are not text say nothing in a message.
   const start = isPage || /^[\s\x20-\x7e]*$/.test(text) ? beginning(text, secretsOf(call)) : ''
   throw new AdapterError('malformed_response', `${call.provider} answered with ${what}${start}`)
 }

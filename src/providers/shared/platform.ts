@@ -33,7 +33,7 @@ export function settlePlaced(
   placed: Checks = {},
 ): Connection {
   const { provider: api, checks } = plain
-  // Options that are no object are refused there.
+  // Options that are not an object are refused there.
   if (options?.platform === undefined) return settleConnection(options, plain)
   const { platform, region: given, apiVersion = 'v1' } = options
   const isVertex = platform === 'vertex'
