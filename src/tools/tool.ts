@@ -83,6 +83,13 @@ type NeedsObject<Schema> =
         : 'the arguments of a tool are an object: put the list into a property of one'
       : 'the arguments of a tool are an object: put the value into a property of one'
 
+/** What `tool` makes of its options. */
+type ToolOf<Args, Needs extends object, Schema, Name extends string, Returned> = MadeTool<
+  ToolArgs<Args, Schema>,
+  Settled<Needs>,
+  ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
+>
+
 /** The options of `tool`. */
 interface ToolOptions<
   Args,
@@ -158,11 +165,7 @@ export function tool<
   Returned = unknown,
 >(
   options: ToolOptions<Args, Needs, Schema, Name, Returned>,
-): MadeTool<
-  ToolArgs<Args, Schema>,
-  Settled<Needs>,
-  ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
-> {
+): ToolOf<Args, Needs, Schema, Name, Returned> {
   const made = make<Args, Needs, Schema, Name, Returned>(options)
   if (!isStandardSchema(options.schema)) assertMeaning(made.schema, 'invalid_tool')
   return made
@@ -177,11 +180,7 @@ export function foreignTool(
 
 function make<Args, Needs extends object, Schema extends AnySchema, Name extends string, Returned>(
   options: ToolOptions<Args, Needs, Schema, Name, Returned>,
-): MadeTool<
-  ToolArgs<Args, Schema>,
-  Settled<Needs>,
-  ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
-> {
+): ToolOf<Args, Needs, Schema, Name, Returned> {
   assertOptions('invalid_tool', options, toolOptionKeys)
   type Typed = ToolArgs<Args, Schema>
   const { schema, manual = false, compact = false, idempotent = false, ...rest } = options
