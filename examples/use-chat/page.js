@@ -59,8 +59,11 @@ function show() {
     ...state.messages.flatMap(({ role, parts }) => parts.flatMap((part) => shown(role, part))),
     ...(state.error ? [element('p', 'error', state.error.message)] : []),
   )
-  form.querySelector('button').disabled =
-    state.status === 'submitted' || state.status === 'streaming'
+  // One thing at a time: what is clicked during an answer would be sent beside it.
+  const isBusy = state.status === 'submitted' || state.status === 'streaming'
+  for (const button of document.querySelectorAll('#send, #messages button')) {
+    button.disabled = isBusy
+  }
 }
 
 function shown(role, part) {

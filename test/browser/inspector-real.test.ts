@@ -512,10 +512,11 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     const { page, problems } = await open(served.url, '#/s/origin')
     const dialog = page.getByRole('dialog', { name: 'Fork' })
     const fork = async (fragment: string, fill: () => Promise<void>): Promise<void> => {
+      const [, event] = fragment.split('event=')
+      const name = event === undefined ? 'Fork' : `Fork at ${event}`
       await page.goto(`${served.url}${fragment}`)
-      await page.keyboard.press('Escape')
       await page.locator('output').waitFor()
-      await page.getByRole('button', { name: /^Fork( at \d+)?$/ }).click()
+      await page.getByRole('button', { name, exact: true }).click()
       await fill()
       await dialog.getByRole('button', { name: 'Fork and run' }).click()
       await page.locator('.pair.heads .badge').nth(1).waitFor()

@@ -37,6 +37,7 @@ describe.skipIf(executablePath === undefined)(
     test('sells a ticket: a question, an approval, and a reload in between', async () => {
       await using service = await chatService(bundle)
       const page = await open(service.url)
+      await page.waitForSelector('#send:enabled')
       await page.fill('input', 'A train to Ghent')
       await page.press('input', 'Enter')
       await page.click('button.choice:has-text("Aisle")')
@@ -56,6 +57,7 @@ describe.skipIf(executablePath === undefined)(
     test('a reload in the middle of an answer goes on with it, and stop ends it for every page', async () => {
       await using service = await chatService(bundle)
       const page = await open(service.url)
+      await page.waitForSelector('#send:enabled')
       await page.fill('input', 'A long story')
       await page.press('input', 'Enter')
       await page.waitForSelector('text=Once there was')
@@ -63,8 +65,8 @@ describe.skipIf(executablePath === undefined)(
       const other = await open(page.url())
       await page.waitForSelector('text=The other trains')
       await page.click('#stop')
-      await page.waitForSelector('form button:enabled')
-      await other.waitForSelector('form button:enabled')
+      await page.waitForSelector('#send:enabled')
+      await other.waitForSelector('#send:enabled')
       const text = await page.locator('p.assistant').textContent()
       expect(text).toMatch(/^Once there was a small train/)
       expect(await other.locator('p.assistant').textContent()).toBe(text)

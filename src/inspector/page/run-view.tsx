@@ -63,6 +63,8 @@ export function RunView({
   const tab = tabs.find((one) => one.id === route.tab)?.id ?? tabs[0]?.id ?? 'events'
   const setTab = (next: string): void => onRoute({ ...route, ...place.named(), tab: next }, true)
   const canChange = !info.readOnly
+  // Until the log is read, the place that the address names is not known.
+  const canFork = canChange && !isLoading
   const isRunning = detail?.item.running === true || isFollowing
   useVisibleInterval(() => {
     if (isRunning) model.look()
@@ -78,7 +80,7 @@ export function RunView({
     else if (key === '[') select(previousStep(model, at))
     else if (key === 'Home' || key === 'g') select(0)
     else if (key === 'End' || key === 'G' || (key === 'Escape' && !isAtEnd)) select(length - 1)
-    else if (key === 'f' && canChange) setFork({ message: undefined })
+    else if (key === 'f' && canFork) setFork({ message: undefined })
     else if (key === 'p') place.setPlaying(!place.isPlaying)
     else if (/^[1-5]$/.test(key)) {
       const next = tabs[Number(key) - 1]
@@ -154,7 +156,12 @@ export function RunView({
     <main class="run">
       <Head detail={detail}>
         {canChange && (
-          <button type="button" class="primary" onClick={() => setFork({ message: undefined })}>
+          <button
+            type="button"
+            class="primary"
+            disabled={!canFork}
+            onClick={() => setFork({ message: undefined })}
+          >
             {isAtEnd || event === undefined ? 'Fork' : `Fork at ${event}`}
           </button>
         )}
