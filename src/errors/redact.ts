@@ -1,3 +1,4 @@
+import { setMember } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 
 /**
@@ -77,14 +78,21 @@ export function mapTexts<T extends JsonValue>(
   value: T,
   change: (text: string, name: string) => string,
 ): T {
-  const mapped = (member: JsonValue, name: string): JsonValue => {
-    if (typeof member === 'string') return change(member, name)
-    if (typeof member !== 'object' || member === null) return member
-    if (Array.isArray(member)) return member.map((item: JsonValue) => mapped(item, ''))
-    return Object.fromEntries(
-      Object.entries(member).map(([key, item]) => [change(key, ''), mapped(item, key)]),
-    )
-  }
   // The shape stays the same; only texts differ.
-  return mapped(value, '') as T
+  return mapped(value, '', change) as T
+}
+
+function mapped(
+  value: JsonValue,
+  name: string,
+  change: (text: string, name: string) => string,
+): JsonValue {
+  if (typeof value === 'string') return change(value, name)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: JsonValue) => mapped(item, '', change))
+  const result: Record<string, JsonValue> = {}
+  for (const [key, member] of Object.entries(value)) {
+    setMember(result, change(key, ''), mapped(member, key, change))
+  }
+  return result
 }

@@ -5,6 +5,7 @@ import type { AnswerForms } from '../make/answer-text.ts'
 import { eventGate } from '../make/gate.ts'
 import type { MessageSink } from '../make/message-builder.ts'
 import type { ModelEvent } from '../types/events.ts'
+import type { Written } from '../types/guards.ts'
 import type { Message } from '../types/message.ts'
 import type { Warning } from '../types/warning.ts'
 
@@ -62,8 +63,7 @@ export function openAnswer(
   const newId = call.newId ?? randomId
   const gate = eventGate({ provider, requestId, newId, history, maxResponseBytes })
   let events: ModelEvent[] = []
-  let done = false
-  return {
+  const answer: Written<OpenAnswer> = {
     sink: {
       provider,
       requestId,
@@ -74,21 +74,21 @@ export function openAnswer(
       ...rest,
       emit(event) {
         events.push(event)
-        if (event.type === 'message_completed') done = true
+        if (event.type === 'message_completed') answer.done = true
       },
     },
-    get done() {
-      return done
-    },
+    done: false,
+    problem: undefined,
     take() {
       const batch = events
       events = []
-      return batch.length === 0 ? batch : gate.settle(batch)
-    },
-    get problem() {
-      return gate.problem
+      if (batch.length === 0) return batch
+      const settled = gate.settle(batch)
+      answer.problem = gate.problem
+      return settled
     },
   }
+  return answer
 }
 
 /** A call with the id of its run. */

@@ -55,6 +55,8 @@ export interface HttpCall extends AnsweredCall {
 /** A call under way: its signal and its idle timer. */
 export interface GuardedCall {
   readonly signal: AbortSignal
+  /** What else is to be done when the call is aborted, until it is released. */
+  onStop: (() => void) | undefined
   /** The consumer gets events. The timer pauses, so that a slow consumer does not count as silence. */
   deliver(): void
   /** The provider is waited for again, or it has shown that it is alive. */
@@ -73,7 +75,7 @@ const lastEventsMs = 5000
 /** Starts the idle timer of a call: `requestTimeoutMs` until the first content, `streamTimeoutMs` for every silence after it. */
 export function guardCall(call: AnsweredCall): GuardedCall {
   const { requestTimeoutMs, streamTimeoutMs } = call
-  const abort = linkedAbort(call.signal)
+  const abort = linkedAbort(call.signal, () => guard.onStop?.())
   const timed = requestTimeoutMs !== undefined || streamTimeoutMs !== undefined
   let begun = false
   const idle = idleTimer(call.clock ?? systemClock, (ms) => {
@@ -83,9 +85,12 @@ export function guardCall(call: AnsweredCall): GuardedCall {
   const release = (): void => {
     idle.stop()
     abort.unlink()
+    // The platform keeps the signal of a request for a long time, and must not keep the body with it.
+    guard.onStop = undefined
   }
-  return {
+  const guard: GuardedCall = {
     signal: abort.signal,
+    onStop: undefined,
     deliver() {
       begun = true
       if (timed) idle.reset(undefined)
@@ -99,8 +104,9 @@ export function guardCall(call: AnsweredCall): GuardedCall {
     },
     release,
     close() {
-      release()
       abort.abort(new Error('closed'))
+      release()
     },
   }
+  return guard
 }

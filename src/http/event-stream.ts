@@ -1,3 +1,4 @@
+import type { Written } from '../types/guards.ts'
 import type { BodySplitter, OnEvent } from './sse.ts'
 
 /** One message of an event stream. */
@@ -41,10 +42,8 @@ export function eventStreamSplitter(
     }
     return lines
   }
-  return {
-    get isDocument() {
-      return isOther === true && other.isDocument === true
-    },
+  const splitter: Written<BodySplitter> = {
+    isDocument: false,
     decoder: {
       decode(bytes, options) {
         if (bytes !== undefined && bytes.length > 0) isOther ??= /[\s[{]/.test(charAt(bytes))
@@ -53,13 +52,18 @@ export function eventStreamSplitter(
       },
     },
     feed(chunk, onEvent) {
-      if (isOther === true) return other.feed(chunk, onEvent)
+      if (isOther === true) {
+        other.feed(chunk, onEvent)
+        splitter.isDocument = other.isDocument === true
+        return
+      }
       for (const line of chunk.split('\n')) if (line !== '') onEvent(line, undefined)
       if (problem !== undefined) throw problem
     },
     // Half a message says nothing: the answer was cut.
     end: (onEvent: OnEvent) => (isOther === true ? other.end(onEvent) : undefined),
   }
+  return splitter
 }
 
 function charAt([first = 0]: Uint8Array): string {

@@ -1,3 +1,4 @@
+import { leavable } from '../core/abort.ts'
 import {
   AdapterError,
   defaultMaxResponseBytes,
@@ -42,15 +43,10 @@ export function streamBytes<Event>(
   decoder: BytesDecoder<Event>,
 ): AsyncGenerator<Event, void> {
   const exit: Exit = { left: false, guard: undefined }
-  const events = readBytes(source, decoder, exit)
-  const finish = events.return.bind(events)
-  // A generator handles `return` only after its pending read, and the abort ends that read.
-  events.return = (value) => {
+  return leavable(readBytes(source, decoder, exit), () => {
     exit.left = true
     exit.guard?.close()
-    return finish(value)
-  }
-  return events
+  })
 }
 
 interface Exit {
@@ -81,9 +77,7 @@ async function* readBytes<Event>(
     assertVerifiable(response, call)
     const open = (reader = body.getReader())
     // The body of an injected fetch may ignore the signal; a cancelled reader does not.
-    signal.addEventListener('abort', () => void open.cancel().catch(() => undefined), {
-      once: true,
-    })
+    guard.onStop = () => void open.cancel().catch(() => undefined)
     const next = async (): Promise<Uint8Array | undefined> => {
       for (;;) {
         const { done, value } = await open.read()

@@ -1,5 +1,5 @@
-import { systemClock } from '../core/clock.ts'
-import { idleTimer } from '../core/timers.ts'
+import { leavable } from '../core/abort.ts'
+import { startTimer, systemClock } from '../core/clock.ts'
 import {
   AdapterError,
   defaultMaxResponseBytes,
@@ -8,7 +8,9 @@ import {
   tooLongAnswer,
   type AllmError,
 } from '../errors/errors.ts'
+import { passedGate } from '../make/gate.ts'
 import type { ModelEvent } from '../types/events.ts'
+import type { Written } from '../types/guards.ts'
 import { attributed, identified, openAnswer, type CallSink, type OpenAnswer } from './answer.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
@@ -53,15 +55,11 @@ export function streamHttp(
   decoder: MakeDecoder,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const exit: Exit = { left: false, guard: undefined, answer: undefined }
-  const batches = readBatches(call, decoder, exit)
-  const finish = batches.return.bind(batches)
-  // A generator handles `return` only after its pending read, and the abort ends that read.
-  batches.return = (value) => {
+  const batches = leavable(readBatches(call, decoder, exit), () => {
     exit.left = true
     if (exit.answer?.done !== true) exit.guard?.close()
-    return finish(value)
-  }
-  return batches
+  })
+  return Object.assign(batches, { [passedGate]: true })
 }
 
 interface Exit {
@@ -89,7 +87,7 @@ async function* readBatches(
   let received = 0
   try {
     const response = await post(call, signal)
-    reader = bodyReader(response, signal)
+    reader = bodyReader(response, guard)
     if (reader === undefined) throw await foreignPage(response, call)
     const { headers } = response
     answer = openAnswer(call, { signal, headers, clean: secrets.clean })
@@ -131,14 +129,14 @@ async function* readBatches(
       seen = body.seen
       if (stopped !== undefined) {
         // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
-        const isPart = !body.isDocument && (sent > 0 || body.isJson)
+        const isPart = !body.isDocument() && (sent > 0 || body.isJson)
         const cut = done && stopped.problem instanceof SyntaxError && isPart
         throw cut
           ? truncated(call, { sent, seen })
           : unreadable(stopped.problem, call, { sent, seen })
       }
       if (done && !answer.done) {
-        const foreign = hadText && (seen === 0 || body.isDocument)
+        const foreign = hadText && (seen === 0 || body.isDocument())
         throw truncated(call, { sent, seen }, foreign ? beginning(body.head, secrets) : undefined)
       }
     }
@@ -155,15 +153,14 @@ async function* readBatches(
 }
 
 /** The reader of a body that may be an answer. A page of HTML is not one. */
-function bodyReader(response: Response, signal: AbortSignal): BodyReader | undefined {
+function bodyReader(response: Response, guard: GuardedCall): BodyReader | undefined {
   const type = response.headers.get('content-type') ?? ''
   if (response.body === null || type.includes('text/html')) return undefined
   const reader = response.body.getReader()
   // The body of an injected fetch may ignore the signal; a cancelled reader does not.
-  const stop = (): void => {
+  guard.onStop = () => {
     reader.cancel().catch(() => undefined)
   }
-  signal.addEventListener('abort', stop, { once: true })
   return reader
 }
 
@@ -172,7 +169,7 @@ interface BodyDecoder {
   /** The number of the provider's events so far, decoded or not. */
   readonly seen: number
   /** Whether the body is one document instead of a stream of events. */
-  readonly isDocument: boolean
+  isDocument(): boolean
   /** Whether the first event begins like JSON. */
   readonly isJson: boolean
   /** The beginning of the text, until an event has come. */
@@ -197,11 +194,8 @@ export function bodyDecoder(
 ): BodyDecoder {
   const text: BytesDecoder = splitter.decoder ?? new TextDecoder()
   const filter = secrets.bodyFilter()
-  let seen = 0
-  let isJson = false
-  let head = ''
   const onEvent = (data: string, event: string | undefined): void => {
-    if (seen++ === 0) isJson = /^\s*[[{]/.test(data)
+    if (body.seen++ === 0) body.isJson = /^\s*[[{]/.test(data)
     if (answer.done) return
     try {
       decoder.push(data, event)
@@ -212,7 +206,7 @@ export function bodyDecoder(
     }
   }
   const feed = (piece: string): void => {
-    if (seen === 0 && head.length < headLength) head += piece.slice(0, headLength)
+    if (body.seen === 0 && body.head.length < headLength) body.head += piece.slice(0, headLength)
     splitter.feed(piece, onEvent)
   }
   const decode = (chunk: Uint8Array | undefined, broken: boolean): void => {
@@ -226,19 +220,11 @@ export function bodyDecoder(
     }
     if (!answer.done) decoder.end?.()
   }
-  return {
-    get seen() {
-      return seen
-    },
-    get isDocument() {
-      return splitter.isDocument === true
-    },
-    get isJson() {
-      return isJson
-    },
-    get head() {
-      return head
-    },
+  const body: Written<BodyDecoder> = {
+    seen: 0,
+    isDocument: () => splitter.isDocument === true,
+    isJson: false,
+    head: '',
     take(chunk, broken = false) {
       try {
         decode(chunk, broken)
@@ -249,6 +235,7 @@ export function bodyDecoder(
       }
     },
   }
+  return body
 }
 
 /** The reader of a response's body. */
@@ -263,15 +250,14 @@ const lastReadMs = 1000
  * The consumer does not wait for it. Its timer runs on the system clock, not on the engine's.
  */
 async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
-  const idle = idleTimer(systemClock, () => guard.close())
-  idle.reset(lastReadMs)
+  const stop = startTimer(systemClock, lastReadMs, () => guard.close())
   let ended = false
   try {
     for (let reads = 0; reads < 64 && !ended; reads++) ended = (await reader.read()).done
   } catch {
     // It was closed in the meantime, and nothing is missing.
   } finally {
-    idle.stop()
+    stop()
     if (ended) guard.release()
     else await hangUp(reader, guard)
   }

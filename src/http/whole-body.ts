@@ -1,4 +1,5 @@
 import { defaultMaxResponseBytes } from '../errors/errors.ts'
+import type { Written } from '../types/guards.ts'
 import { sseSplitter, type BodySplitter } from './sse.ts'
 
 /**
@@ -8,21 +9,22 @@ import { sseSplitter, type BodySplitter } from './sse.ts'
  */
 export function sniffedBody(limit?: number): BodySplitter {
   let chosen: BodySplitter | undefined
-  return {
-    get isDocument() {
-      return chosen?.isDocument === true
-    },
+  const splitter: Written<BodySplitter> = {
+    isDocument: false,
     feed(chunk, onEvent) {
-      const start = chunk.trimStart()
-      if (chosen === undefined && start === '') return
-      chosen ??=
-        start.startsWith('{') || start.startsWith('[') ? wholeBody(limit) : sseSplitter(limit)
+      if (chosen === undefined) {
+        const start = chunk.trimStart()
+        if (start === '') return
+        splitter.isDocument = start.startsWith('{') || start.startsWith('[')
+        chosen = splitter.isDocument ? wholeBody(limit) : sseSplitter(limit)
+      }
       chosen.feed(chunk, onEvent)
     },
     end(onEvent) {
       chosen?.end(onEvent)
     },
   }
+  return splitter
 }
 
 /**

@@ -5,7 +5,7 @@ import { isPlainObject, listOf, maxDepth } from '../schema/checks.ts'
 import { source, validateImage, validateMessage, warning } from '../schema/validate.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isStreamEvent, type ModelEvent } from '../types/events.ts'
-import { defined, isObject, parseJson, setMember } from '../types/guards.ts'
+import { defined, isObject, parseJson, setMember, type Written } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message, Part, ToolCall } from '../types/message.ts'
 import { finishReasons, usageFields, type FinishReason, type Usage } from '../types/response.ts'
@@ -38,31 +38,31 @@ export interface GateFacts {
   readonly newId: NewId
   /** The messages before the answer. */
   readonly history?: readonly Message[] | undefined
+  /** The events have passed a gate already, which knew a part of the history: only the ids of their calls are settled again. */
+  readonly isPassed?: boolean | undefined
   /** The longest answer. The gate counts the characters of its deltas, images and items, each of which is at least one byte. */
   readonly maxResponseBytes?: number | undefined
 }
+
+/** Marks a source of batches that have passed a gate. */
+export const passedGate: unique symbol = /* @__PURE__ */ Symbol('passedGate')
 
 export function eventGate(facts: GateFacts): EventGate {
   const gate: Gate = {
     facts,
     count: 0,
     characters: 0,
-    ids: new Map(),
-    taken: new Set(),
-    earlier: undefined,
+    calls: undefined,
     before: undefined,
     invalidImages: [],
   }
-  let problem: StreamError | undefined
-  return {
-    get problem() {
-      return problem
-    },
+  const own: Written<EventGate> = {
+    problem: undefined,
     settle(batch) {
       // An adapter may be written without types.
       const given: unknown = batch
       if (!Array.isArray(given)) {
-        problem = asProblem(gate, new Refusal(notAList))
+        own.problem = asProblem(gate, new Refusal(notAList))
         return []
       }
       let kept: ModelEvent[] | undefined
@@ -70,7 +70,7 @@ export function eventGate(facts: GateFacts): EventGate {
         try {
           const event = batch[index]
           if (event === undefined) throw new Refusal(notAnEvent)
-          const settled = pass(gate, event)
+          const settled = facts.isPassed === true ? passAgain(gate, event) : pass(gate, event)
           gate.count++
           if (settled === event && gate.before === undefined) {
             kept?.push(event)
@@ -81,13 +81,14 @@ export function eventGate(facts: GateFacts): EventGate {
           if (settled !== undefined) kept.push(settled)
           gate.before = undefined
         } catch (error) {
-          problem = asProblem(gate, error)
+          own.problem = asProblem(gate, error)
           return kept ?? batch.slice(0, index)
         }
       }
       return kept ?? batch
     },
   }
+  return own
 }
 
 interface Gate {
@@ -95,14 +96,21 @@ interface Gate {
   /** The events so far. */
   count: number
   characters: number
-  /** The calls by the ids that the adapter gave them. */
-  readonly ids: Map<string, SharedId>
-  readonly taken: Set<string>
-  /** The ids of calls in the messages before the answer. They are collected when the answer has a call. */
-  earlier: ReadonlySet<string> | undefined
+  /** The calls of the answer, once it has one. */
+  calls: KnownCalls | undefined
   /** An event that was missing before the one that passes. */
   before: ModelEvent | undefined
   readonly invalidImages: string[]
+}
+
+/** The ids of calls that are in use. */
+interface KnownCalls {
+  /** The calls of the answer, by the ids that the adapter gave them. */
+  readonly shared: Map<string, SharedId>
+  /** The ids that they have got. */
+  readonly taken: Set<string>
+  /** The ids of the calls in the messages before the answer. */
+  readonly earlier: ReadonlySet<string>
 }
 
 /** The calls that the adapter gave the same id, and how many of them were started and completed. */
@@ -168,6 +176,25 @@ function pass(gate: Gate, event: ModelEvent): ModelEvent | undefined {
   }
 }
 
+/** An event that has passed a gate before, with the ids that its calls get here. */
+function passAgain(gate: Gate, event: ModelEvent): ModelEvent | undefined {
+  switch (event.type) {
+    case 'message_started':
+      gate.calls = undefined
+      return event
+    case 'tool_call_started':
+    case 'tool_call_delta':
+    case 'tool_call_completed':
+    // A failure of the transport has passed none.
+    case 'error':
+      return pass(gate, event)
+    case 'message_completed':
+      return event.message.toolCalls === undefined ? event : pass(gate, event)
+    default:
+      return event
+  }
+}
+
 /** Refuses a value that is not an event of a model. The loop's own events are not for adapters. */
 function foreign(event: never): never {
   const value: unknown = event
@@ -184,13 +211,14 @@ function settleBlock(
   event: EventOf<'text_completed' | 'reasoning_completed'>,
 ): ModelEvent {
   if (event.type === 'reasoning_completed') {
-    const item = isPlainObject(event.item) ? event.item : undefined
-    if (item !== undefined) grow(gate, JSON.stringify(item))
-    return sameOr(event, defined<typeof event>({ ...event, item }))
+    const { item, ...rest } = event
+    if (item === undefined) return event
+    if (!isPlainObject(item)) return rest
+    grow(gate, JSON.stringify(item))
+    return event
   }
-  const isLegal = sourceIssues(event.sources).length === 0
-  const sources = isLegal ? event.sources : undefined
-  return sameOr(event, defined<typeof event>({ ...event, sources }))
+  const { sources, ...rest } = event
+  return sources === undefined || sourceIssues(sources).length === 0 ? event : rest
 }
 
 const sourceIssues = /* @__PURE__ */ listOf(source)
@@ -218,13 +246,19 @@ function isIndex(index: unknown): boolean {
 
 type EventOf<Type extends ModelEvent['type']> = Extract<ModelEvent, { readonly type: Type }>
 
-function sharedId({ ids }: Gate, given: string): SharedId {
-  let shared = ids.get(given)
-  if (shared === undefined) {
-    shared = { names: [], started: 0, completed: 0 }
-    ids.set(given, shared)
+function knownCalls(gate: Gate): KnownCalls {
+  const { history = [] } = gate.facts
+  return (gate.calls ??= { shared: new Map(), taken: new Set(), earlier: callIds(history) })
+}
+
+function sharedId(gate: Gate, given: string): SharedId {
+  const { shared } = knownCalls(gate)
+  let known = shared.get(given)
+  if (known === undefined) {
+    known = { names: [], started: 0, completed: 0 }
+    shared.set(given, known)
   }
-  return shared
+  return known
 }
 
 /** The id of the nth call to which the adapter gave this id. The first keeps it, if no call before it has it. */
@@ -235,11 +269,11 @@ function idOf(gate: Gate, given: string, nth: number): string {
 }
 
 function freeId(gate: Gate, given: string): string {
-  const { taken, facts } = gate
+  const { facts } = gate
+  const { taken, earlier } = knownCalls(gate)
   if (taken.size === maxCalls) throw tooManyCalls(facts)
-  gate.earlier ??= callIds(facts.history ?? [])
   let id = given
-  for (let nth = 2; id === '' || taken.has(id) || gate.earlier.has(id); nth++) {
+  for (let nth = 2; id === '' || taken.has(id) || earlier.has(id); nth++) {
     // A `newId` that repeats itself would never give a free id.
     id = given === '' && nth < 8 ? facts.newId('call') : `${given || 'call'}_${nth}`
   }
@@ -360,12 +394,10 @@ interface ArgumentsProblem {
 
 function startMessage(gate: Gate, event: EventOf<'message_started'>): ModelEvent {
   // A second start replaces the answer before it, with its calls.
-  gate.ids.clear()
-  gate.taken.clear()
+  gate.calls = undefined
   const { facts } = gate
   const { requestId, provider, id, model, usage, warnings } = event
-  const legal = defined<typeof event>({
-    ...settleFields(event),
+  return withFields(settleFields(event), {
     requestId: textOf(requestId) ?? facts.requestId,
     provider: textOf(provider) ?? facts.provider,
     id: textOf(id),
@@ -375,7 +407,6 @@ function startMessage(gate: Gate, event: EventOf<'message_started'>): ModelEvent
     // Only the engine knows its attempts.
     retries: undefined,
   })
-  return sameOr(event, legal)
 }
 
 function isWarning(value: unknown): boolean {
@@ -387,17 +418,19 @@ function textOf(value: unknown): string | undefined {
 }
 
 function endMessage(gate: Gate, event: EventOf<'message_completed'>): ModelEvent {
-  const { message: given, usage, metadata, ...rest } = event
+  const { message, usage, metadata, ...rest } = event
   const { finishReason, rawFinishReason } = event
-  const legal = defined<typeof event>({
-    ...settleFields(rest),
-    message: settleMessage(gate, given),
+  const settledRest = settleFields(rest)
+  const legal = {
+    message: settleMessage(gate, message),
     finishReason: finishReasons.includes(finishReason) ? finishReason : 'other',
     rawFinishReason: endWord(finishReason, rawFinishReason),
     usage: settleUsage(usage),
     metadata: endMetadata(gate, metadata),
-  })
-  return sameOr(event, legal)
+  }
+  return settledRest === rest
+    ? withFields(event, legal)
+    : defined<typeof event>({ ...settledRest, ...legal })
 }
 
 /** The provider's own word. A finish reason that is not one of ours is such a word. */
@@ -555,25 +588,41 @@ function settled(value: unknown): JsonValue | undefined {
 
 /** An object with each member settled by itself, so that the depth of a value is counted from that value. */
 function settleFields<T extends object>(object: T): T {
-  const names = Object.keys(object)
-  const settledField = (name: string): unknown => settleJson(Reflect.get(object, name))
-  // Most are settled, and not copied.
-  if (names.every((name) => isSettledField(object, name, settledField(name)))) return object
+  for (const name of Object.keys(object)) {
+    const given: unknown = Reflect.get(object, name)
+    const value = settleJson(given)
+    // Most are settled, and not copied.
+    if (value === undefined || !Object.is(given, value)) return settledCopy(object)
+  }
+  return object
+}
+
+function settledCopy<T extends object>(object: T): T {
   const members: Record<string, unknown> = {}
-  for (const name of names) setMember(members, name, settledField(name))
+  for (const [name, given] of Object.entries(object)) setMember(members, name, settleJson(given))
   // The members are the same, as JSON.
   return defined<T>(members as T)
 }
 
-function isSettledField(object: object, name: string, value: unknown): boolean {
-  return value !== undefined && Object.is(Reflect.get(object, name), value)
+/** An object with these fields: itself if it has them. A field that is `undefined` is absent. */
+function withFields<T extends object>(
+  object: T,
+  fields: { readonly [K in keyof T]?: T[K] | undefined },
+): T {
+  for (const name in fields) {
+    const value = fields[name]
+    const isSame = value === undefined ? !(name in object) : Object.is(object[name], value)
+    if (!isSame) return defined<T>({ ...object, ...fields })
+  }
+  return object
 }
 
 /** The given object or list if the settled one has the same members, so that most values pass without a copy. */
 function sameOr<T extends object>(given: T, legal: T): T {
   const names = Object.keys(legal)
-  const isSame =
-    names.length === Object.keys(given).length &&
-    names.every((name) => Object.is(Reflect.get(given, name), Reflect.get(legal, name)))
-  return isSame ? given : legal
+  if (names.length !== Object.keys(given).length) return legal
+  for (const name of names) {
+    if (!Object.is(Reflect.get(given, name), Reflect.get(legal, name))) return legal
+  }
+  return given
 }

@@ -1,6 +1,6 @@
 import { mapTexts } from '../errors/redact.ts'
 import type { ModelEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, type Written } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image } from '../types/media.ts'
 import type {
@@ -106,18 +106,18 @@ export interface MessageSink {
 export function messageBuilder(sink: MessageSink): MessageBuilder {
   const { provider, requestId } = sink
   const draft = messageDraft()
-  const completed = new Map<string, ToolCall>()
+  const calls: ToolCall[] = []
+  /** The positions of the completed calls. */
+  const completed = new Map<string, number>()
   let answer: AnswerText | undefined
-  let started = false
-  let done = false
   let early: JsonValue[] = []
   /** The length of the text in the first blocks, so that no block is counted twice. */
   let counted = { blocks: 0, length: 0 }
 
   let head: StartFacts = {}
   const start = (): void => {
-    if (started) return
-    started = true
+    if (builder.started) return
+    builder.started = true
     const { id, model, usage, warnings = sink.warnings ?? [] } = head
     sink.emit(
       defined<Started>({
@@ -133,23 +133,17 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
     for (const chunk of early) sink.emit({ type: 'raw_chunk', chunk })
     early = []
   }
-  const builder: MessageBuilder = {
-    get started() {
-      return started
-    },
-    get done() {
-      return done
-    },
-    get calls() {
-      return [...completed.values()]
-    },
+  const builder: Written<MessageBuilder> = {
+    started: false,
+    done: false,
+    calls,
     head(facts) {
       head = facts
     },
     start,
     raw(chunk) {
       if (sink.rawChunks !== true) return
-      if (started) sink.emit({ type: 'raw_chunk', chunk })
+      if (builder.started) sink.emit({ type: 'raw_chunk', chunk })
       else early.push(chunk)
     },
     text(given, index) {
@@ -246,7 +240,9 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
       const whole = sink.forms === undefined ? given : restoredCall(given, sink.forms)
       if (!draft.calls.some(({ id }) => id === whole.id)) builder.startCall(whole.id, whole.name)
       setCall(draft, whole)
-      completed.set(whole.id, whole)
+      const at = completed.get(whole.id) ?? calls.length
+      completed.set(whole.id, at)
+      calls[at] = whole
       sink.emit({ type: 'tool_call_completed', call: whole })
     },
     finish(end, sources = []) {
@@ -258,7 +254,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
         else builder.endReasoning(undefined, index)
       }
       for (const { id } of draft.calls) if (!completed.has(id)) builder.endCall(id)
-      done = true
+      builder.done = true
       addSources(draft, sources)
       const message = draftMessage(draft, provider)
       const rawFinishReason = cleaned(sink, end.rawFinishReason)

@@ -76,9 +76,9 @@ export function unknownProviders(
   const { providerOptions } = holder
   const issues: Issue[] = []
   if (providerOptions !== undefined) {
-    const legal = [...new Set([...providers, ...builtInProviders])]
     for (const name of Object.keys(providerOptions)) {
-      if (legal.includes(name)) continue
+      if (providers.includes(name) || builtInProviders.includes(name)) continue
+      const legal = [...new Set([...providers, ...builtInProviders])]
       const problem = `is not a provider: ${meantKey(name, legal)}`
       issues.push({ path: `${place}providerOptions.${name}`, problem })
     }

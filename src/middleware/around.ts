@@ -1,5 +1,5 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
+import { leavable, linkedAbort, unlessStopped } from '../core/abort.ts'
 import { reasonOf, startTimer, systemClock, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
 import { emitTelemetry, type SpanDetail } from '../core/telemetry.ts'
@@ -73,15 +73,10 @@ export function around(
 ): ChatAdapter {
   const stream = (request: ModelRequest, options: AdapterOptions = {}) => {
     const exit: Exit = { left: false, abort: undefined, over: false }
-    const batches = played(facts, play, { request, options, exit })
-    const finish = batches.return.bind(batches)
-    // A generator handles `return` only after its pending read, and the abort ends that read.
-    batches.return = (value) => {
+    return leavable(played(facts, play, { request, options, exit }), () => {
       exit.left = true
       if (!exit.over) exit.abort?.()
-      return finish(value)
-    }
-    return batches
+    })
   }
   return {
     ...facts,

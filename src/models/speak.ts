@@ -1,6 +1,6 @@
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
-import { linkedAbort, onAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
+import { leavable, linkedAbort, onAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { reasonOf } from '../core/clock.ts'
 import type { Span } from '../core/telemetry.ts'
 import { idleTimer, type IdleTimer } from '../core/timers.ts'
@@ -246,18 +246,17 @@ function openReading(speech: SpeechCall): Reading {
     opening.catch(() => undefined)
     return opening
   }
-  const bytes = readSpeech(open, () => state)
-  const finish = bytes.return.bind(bytes)
-  // A generator handles `return` only after its pending read, and the abort ends that read.
-  bytes.return = async (value) => {
+  const leave = async (): Promise<void> => {
     left = true
-    if (state !== undefined && state.usage === undefined) {
-      state.abort.abort(cancelledCall(call))
-      release((await opening?.catch(() => undefined))?.events)
-      ended(state, cancelledCall(call))
-    }
-    return finish(value)
+    if (state === undefined || state.usage !== undefined) return
+    state.abort.abort(cancelledCall(call))
+    release((await opening?.catch(() => undefined))?.events)
+    ended(state, cancelledCall(call))
   }
+  const bytes = leavable(
+    readSpeech(open, () => state),
+    leave,
+  )
   return { open, bytes, usage: () => state?.usage }
 }
 

@@ -18,12 +18,12 @@ import {
   type AllmError,
   type AnyAllmError,
 } from '../errors/errors.ts'
-import { eventGate, type EventGate } from '../make/gate.ts'
+import { eventGate, passedGate, type EventGate } from '../make/gate.ts'
 import { unknownProviders } from '../make/provider-options.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
 import type { Batch, FailedAttempt, ModelEvent, StreamEvent } from '../types/events.ts'
-import { assertNever, defined } from '../types/guards.ts'
+import { assertNever, defined, merged } from '../types/guards.ts'
 import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
@@ -57,7 +57,7 @@ export function modelCall(
     attemptsBefore,
     state,
     phase: 'new',
-    stop: new AbortController(),
+    stop: undefined,
     attempt: undefined,
     openedAt: 0,
     opening: undefined,
@@ -174,7 +174,7 @@ interface Run {
   /** `ending`: the last event was emitted, and the adapter may still have to finish. */
   phase: 'new' | 'opening' | 'open' | 'ending' | 'ended'
   /** Aborted when the call is stopped between two attempts; each attempt has a controller of its own. */
-  readonly stop: AbortController
+  stop: AbortController | undefined
   attempt: Attempt | undefined
   /** When the attempt started. */
   openedAt: number
@@ -223,12 +223,12 @@ async function start(run: Run): Promise<Step> {
   try {
     followSignal(run)
     const found = trace.run(call.findKey)
-    const apiKey = found instanceof Promise ? await unlessStopped(found, run.stop.signal) : found
+    const apiKey = found instanceof Promise ? await unlessStopped(found, stopOf(run).signal) : found
     const batch = await retry(
       () =>
         retryPlan(call.retry, {
           clock: call.clock,
-          signal: run.stop.signal,
+          signal: stopOf(run).signal,
           attemptsBefore: run.attemptsBefore,
           onRetry: (error, attempt, waitedMs) => {
             report(error, attempt, waitedMs)
@@ -359,10 +359,15 @@ function followSignal(run: Run): void {
 }
 
 /** Stops the call, whatever it waits for. A pending `next()` gets a `cancelled` error. */
-function stopCall({ call, stop, attempt }: Run): void {
-  const error = cancelledCall(call)
-  stop.abort(error)
-  if (attempt !== undefined) stopAttempt(attempt, error)
+function stopCall(run: Run): void {
+  const error = cancelledCall(run.call)
+  stopOf(run).abort(error)
+  if (run.attempt !== undefined) stopAttempt(run.attempt, error)
+}
+
+/** Most calls are neither stopped nor repeated, and need none. */
+function stopOf(run: Run): AbortController {
+  return (run.stop ??= new AbortController())
 }
 
 type ModelBatch = readonly ModelEvent[]
@@ -401,17 +406,17 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
   const { provider } = call.adapter
   call.provider = provider
   const abort = new AbortController()
-  const options: AdapterOptions = {
-    ...call.adapterOptions,
+  const options: AdapterOptions = merged(call.adapterOptions, {
     apiKey,
     spanId: trace.id,
     signal: abort.signal,
     onActivity: () => keepAlive(attempt),
-  }
+  })
+  const source = trace.run(() => openSource(call, options))
   const attempt: Attempt = {
     call,
     trace,
-    source: trace.run(() => openSource(call, options)),
+    source,
     abort,
     idle: idleTimer(clock, (ms) => {
       const { begun } = attempt
@@ -425,6 +430,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
       requestId,
       newId: call.newId,
       history: call.history,
+      isPassed: passedGate in Object(source),
       maxResponseBytes: call.adapterOptions.maxResponseBytes,
     }),
     pull: () => attempt.source.next(),

@@ -119,12 +119,13 @@ export function foldedStream<Result>(
   fold: RunFold<Result>,
   options: StreamOptions,
 ): FoldedStream<Result> {
+  const start = { ...fold.state }
   const run: Reading = {
     source,
     state: fold.state,
     fold,
     keep: options.keep,
-    before: { ...fold.state },
+    before: start,
     batch: undefined,
     at: 0,
     folded: 0,
@@ -146,7 +147,6 @@ export function foldedStream<Result>(
     taken = true
     await leaveRun(run)
   }
-  let result: Promise<Result> | undefined
   const settled = async (): Promise<Result> => {
     if (run.end === undefined) {
       await new Promise<void>((resolve) => {
@@ -158,35 +158,48 @@ export function foldedStream<Result>(
     return fold.settle(run.end ?? { type: 'done' }, current(run))
   }
   const iterate = (): Events => eventIterator(take(), leave)
-  const stream: RunStream<Result> = {
+  let result: Promise<Result> | undefined
+  // The getter calls `makeResult`.
+  const lazy = Object.create(lazyResult) as Pick<RunStream<Result>, 'result'>
+  const stream: RunStream<Result> = Object.assign(lazy, {
+    [startState]: start,
+    [makeResult]: () => (result ??= quiet(settled())),
     [Symbol.asyncIterator]: iterate,
     batches: () => ({ [Symbol.asyncIterator]: () => batchIterator(take(), leave) }),
     return: leave,
     [Symbol.asyncDispose]: leave,
-    get result() {
-      if (result === undefined) {
-        result = settled()
-        result.catch(() => undefined)
-      }
-      return result
-    },
     toReadableStream: () => webStream(iterate(), (event) => [event]),
-    toHttpResponse: (init = {}) => {
+    toHttpResponse: (init: HttpResponseInit = {}) => {
       assertValid('invalid_options', httpResponseInit(init))
       return eventResponse(iterate(), options, init)
     },
-  }
-  starts.set(stream, { ...fold.state })
+  })
   return { stream, current: () => current(run), end: () => run.end }
 }
 
-/** The state that the run of each stream started from. */
-const starts = /* @__PURE__ */ new WeakMap<object, Collector>()
+/** A promise that nobody has to await. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
+
+/** The state that the run of a stream started from. */
+const startState = /* @__PURE__ */ Symbol('start')
+
+/** Makes the result of a stream, when somebody asks for it. */
+const makeResult = /* @__PURE__ */ Symbol('result')
+
+/** All streams share the getter: see `Written`. */
+const lazyResult = {
+  [makeResult]: (): unknown => undefined,
+  get result(): unknown {
+    return this[makeResult]()
+  },
+}
 
 /** The state that a stream's run started from; `undefined` for any other source of events. */
 export function startOf(events: object): Collector | undefined {
-  const start = starts.get(events)
-  return start && { ...start }
+  return startState in events ? { ...(events[startState] as Collector) } : undefined
 }
 
 /** A run that is being read. */

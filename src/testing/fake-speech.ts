@@ -1,5 +1,5 @@
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../contracts/adapter.ts'
-import { linkedAbort } from '../core/abort.ts'
+import { leavable, linkedAbort } from '../core/abort.ts'
 import { systemClock } from '../core/clock.ts'
 import { StreamError } from '../errors/errors.ts'
 import { base64ToBytes, bytesToBase64 } from '../make/media.ts'
@@ -126,15 +126,10 @@ function playSpeech(
       abort.unlink()
     }
   }
-  const events = read()
-  const finish = events.return.bind(events)
-  // A generator handles `return` only after its pending pause, and the abort ends that pause.
-  events.return = (value) => {
+  return leavable(read(), () => {
     left = true
     abort.abort(new Error('closed'))
-    return finish(value)
-  }
-  return events
+  })
 }
 
 type Answer = PlayedAnswer<InlineFile, ScriptedSpeechFacts>

@@ -4,7 +4,7 @@ import { typeProblem } from '../make/sniff.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateImage } from '../schema/validate.ts'
 import type { Issue } from '../types/error-data.ts'
-import { assertNever } from '../types/guards.ts'
+import { assertNever, merged } from '../types/guards.ts'
 import type { Image, MediaFile } from '../types/media.ts'
 import type { Message, Part, Role } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
@@ -32,7 +32,7 @@ export interface MediaLimits extends ImageLimits {
  */
 export function resolveMedia(request: ModelRequest, limits: MediaLimits): ModelRequest {
   const issues: Issue[] = []
-  const check = { ...limits, issues }
+  const check = merged(limits, { issues })
   let isSame = true
   const messages = request.messages.map((message, index): Message => {
     const { role, content } = message

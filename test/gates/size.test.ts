@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 50_800,
-  openaiChat: 47_650,
-  openaiResponses: 47_400,
+  openai: 51_300,
+  openaiChat: 48_200,
+  openaiResponses: 47_900,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 68_200,
+  three: 68_750,
   // The check of what a person writes as a schema is 300 bytes of it.
-  loop: 66_050,
-  talk: 52_650,
+  loop: 66_550,
+  talk: 53_150,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(71_250)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(71_800)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
@@ -181,7 +181,7 @@ test.each([
   ['ui', 'sendUiMessages', 6950],
   // It is `uiCommands`, `toAgUiResponse`, what it shares with `sendUiMessages` and 0.8 KB for the history.
   ['ui', 'sendAgUi', 8000],
-  ['ui', 'sendWhenSettled', 500],
+  ['ui', 'sendWhenSettled', 505],
   ['ui', 'toAgUi', 4096],
   ['ui', 'toAgUiResponse', 4096],
   ['ui', wholeUi, 11_500],

@@ -110,3 +110,22 @@ test('a header that cannot be sent is refused, and the error does not show its v
   expect(error.message).toContain('authorization')
   expect(`${error.message}${String(error.cause)}${JSON.stringify(error)}`).not.toContain('hidden')
 })
+
+test('headers are taken as fetch takes them: an end of line around a key is dropped, a sign beyond Latin-1 is refused', async () => {
+  let sent: unknown
+  await using server = await serve((request, response) => {
+    sent = request.headers['authorization']
+    sendJson(response, {})
+  })
+  await postForJson(callTo(server.url, { headers: { authorization: 'Bearer caf\u00e9-key\n' } }))
+  expect(sent).toBe('Bearer caf\u00e9-key')
+  for (const headers of [
+    { 'x-a': 'a \u2013 b' },
+    { 'x-a': 'a\u0000b' },
+    { 'x a': 'b' },
+    { '': 'b' },
+  ]) {
+    const error = await failureOf(postForJson(callTo('http://127.0.0.1:9', { headers })))
+    expect(error).toMatchObject({ reason: 'invalid_request' })
+  }
+})

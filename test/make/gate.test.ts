@@ -264,3 +264,43 @@ test("a session on a stranger's adapter can be saved after every event, whatever
   expect(types.length).toBeGreaterThan(8)
   expect(paid).toEqual([])
 })
+
+describe('events that have passed a gate before', () => {
+  const history = [
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: {} }] },
+  ] as const
+  const passing = (...events: readonly unknown[]): readonly unknown[] =>
+    eventGate({ ...facts, history, isPassed: true }).settle(events as readonly ModelEvent[])
+
+  test('are not judged again', () => {
+    const batch = [started, { type: 'text_delta', delta: 'a', index: -0 }, completed({})]
+    expect(passing(...batch).every((event, at) => event === batch[at])).toBe(true)
+  })
+
+  test('get ids that no call before them has, in the message too', () => {
+    const call = { id: 'c1', name: 'add', arguments: {} }
+    expect(
+      passing(
+        started,
+        { type: 'tool_call_started', id: 'c1', name: 'add' },
+        { type: 'tool_call_completed', call },
+        completed({ toolCalls: [call] }),
+      ),
+    ).toMatchObject([
+      {},
+      { id: 'c1_2' },
+      { call: { id: 'c1_2' } },
+      { message: { toolCalls: [{ id: 'c1_2' }] } },
+    ])
+  })
+
+  test('of which a failure is judged all the same', () => {
+    const error = {
+      kind: 'stream',
+      reason: 'truncated',
+      message: 'cut',
+      metadata: { at: Infinity },
+    }
+    expect(passing({ type: 'error', error })).toMatchObject([{ error: { metadata: {} } }])
+  })
+})

@@ -1,6 +1,7 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
 import { anyFunction, listOf, oneOf, someText } from '../../schema/checks.ts'
+import { merged } from '../../types/guards.ts'
 import {
   headersOf,
   joined,
@@ -60,7 +61,7 @@ export function anthropic(
       const { body, forms } = renderRequest(request, { provider, version, warn })
       return {
         path: '/messages',
-        body: { ...body, stream },
+        body: merged(body, { stream }),
         forms,
         decoder: messageDecoder,
       }

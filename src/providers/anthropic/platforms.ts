@@ -1,6 +1,7 @@
 import type { HttpCall, HttpFailure, Refusal } from '../../http/call.ts'
 import { eventStreamSplitter, type StreamMessage } from '../../http/event-stream.ts'
 import type { BodySplitter, OnEvent } from '../../http/sse.ts'
+import type { Written } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { CallHeaders, headersOf, UnsentCall } from '../shared/call.ts'
 
@@ -184,13 +185,15 @@ const typesOfGoogle: Readonly<Record<string, string>> = {
 
 /** Reads an error of Google inside a stream as one of Anthropic. */
 function withGoogleErrors(splitter: BodySplitter): BodySplitter {
-  return {
-    get isDocument() {
-      return splitter.isDocument === true
+  const own: Written<BodySplitter> = {
+    isDocument: false,
+    feed(chunk, onEvent) {
+      splitter.feed(chunk, translated(onEvent))
+      own.isDocument = splitter.isDocument === true
     },
-    feed: (chunk, onEvent) => splitter.feed(chunk, translated(onEvent)),
     end: (onEvent) => splitter.end(translated(onEvent)),
   }
+  return own
 }
 
 function translated(onEvent: OnEvent): OnEvent {

@@ -3,7 +3,7 @@ import { isAllmError } from '../../errors/errors.ts'
 import type { CallSink } from '../../http/answer.ts'
 import type { AnswerDecoder, MakeDecoder } from '../../http/stream-http.ts'
 import { messageBuilder, type MessageBuilder } from '../../make/message-builder.ts'
-import { defined, isObject, setMember } from '../../types/guards.ts'
+import { defined, isObject, setMember, type Written } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, Source } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
@@ -27,7 +27,8 @@ function decoderOf(sink: CallSink, options: DecoderOptions): AnswerDecoder {
   const { whole } = options
   let chunks = 0
   const answer = newAnswer(sink, options)
-  return {
+  const decoder: Written<AnswerDecoder> = {
+    ended: false,
     push(data) {
       // Some proxies end every stream as OpenAI does, or send events without data.
       if (data === '[DONE]' || data === '') return
@@ -35,6 +36,7 @@ function decoderOf(sink: CallSink, options: DecoderOptions): AnswerDecoder {
         const chunk: unknown = JSON.parse(data)
         chunks++
         decodeChunk(answer, chunk)
+        decoder.ended = answer.finish !== undefined
       } catch (error) {
         throw whole && !isAllmError(error)
           ? malformedAnswer(sink, 'with a body that is not JSON')
@@ -45,10 +47,8 @@ function decoderOf(sink: CallSink, options: DecoderOptions): AnswerDecoder {
       if (answer.finish !== undefined) completeMessage(answer, answer.finish)
       else if (whole || (chunks > 0 && !answer.begun)) throw malformedAnswer(sink)
     },
-    get ended() {
-      return answer.finish !== undefined
-    },
   }
+  return decoder
 }
 
 /** What a decoder has to know of its call. */

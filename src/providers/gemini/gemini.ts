@@ -1,6 +1,7 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import { EngineError } from '../../errors/errors.ts'
 import { oneOf, someText } from '../../schema/checks.ts'
+import { merged } from '../../types/guards.ts'
 import type { MediaLimits } from '../../vision/resolve-images.ts'
 import {
   leanAdapter,
@@ -110,7 +111,7 @@ function geminiWire(connection: Connection, options: AnyOptions): LeanWire {
     render: (request, { stream, newId, warn }) => ({
       path: methodPath(request.model, stream),
       ...(stream ? { query: { alt: 'sse' } } : {}),
-      ...renderRequest(request, { ...connection, warn }),
+      ...renderRequest(request, merged(connection, { warn })),
       decoder: answerDecoder({ history: request.messages, whole: !stream, newId }),
     }),
   }

@@ -1,5 +1,5 @@
 import type { SpeechAdapter, SpeechEvent } from '../../contracts/adapter.ts'
-import { linkedAbort } from '../../core/abort.ts'
+import { leavable, linkedAbort } from '../../core/abort.ts'
 import { AdapterError, StreamError, type AllmError } from '../../errors/errors.ts'
 import type { JsonAnswer } from '../../http/post.ts'
 import { base64Problem, base64ToBytes, decodedSize } from '../../make/media.ts'
@@ -67,15 +67,10 @@ function asStream(
       abort.unlink()
     }
   }
-  const events = read()
-  const finish = events.return.bind(events)
-  // A generator handles `return` only after its pending call, and the abort ends that call.
-  events.return = (value) => {
+  return leavable(read(), () => {
     left = true
     abort.abort(new Error('closed'))
-    return finish(value)
-  }
-  return events
+  })
 }
 
 function assertPossible({ format }: SpeechRequest, { provider, requestId }: CallOrigin): void {

@@ -1,7 +1,7 @@
 import type { CallSink } from '../../http/answer.ts'
 import type { AnswerDecoder } from '../../http/stream-http.ts'
 import { parseArguments } from '../../make/message-builder.ts'
-import { defined, setMember } from '../../types/guards.ts'
+import { defined, setMember, type Written } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
@@ -39,20 +39,20 @@ export function chatDecoder(sink: CallSink): AnswerDecoder {
     started: [],
     byIndex: new Map(),
   }
-  return {
-    get ended() {
-      return chat.finishWord !== undefined
-    },
+  const decoder: Written<AnswerDecoder> = {
+    ended: false,
     push(data, event) {
       // An end marker with nothing before it is not an answer.
       if (data === '[DONE]') {
         if (chat.begun) finish(chat)
       } else if (data !== '') takeChunk(chat, parseChunk(data), event)
+      decoder.ended = chat.finishWord !== undefined
     },
     end() {
       if (chat.finishWord !== undefined) finish(chat)
     },
   }
+  return decoder
 }
 
 /** The state of a partly received answer that only Chat Completions needs. */

@@ -1,6 +1,6 @@
 import type { ChatAdapter } from '../../contracts/adapter.ts'
 import type { CallSink } from '../../http/answer.ts'
-import type { AnswerDecoder } from '../../http/stream-http.ts'
+import type { AnswerDecoder, MakeDecoder } from '../../http/stream-http.ts'
 import { sniffedBody } from '../../http/whole-body.ts'
 import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type Check,
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
-import { defined, isObject } from '../../types/guards.ts'
+import { defined, isObject, merged } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import {
@@ -210,10 +210,11 @@ function adapterFor(settings: OpenAiSettings, apiOf: (family: ModelFamily) => Ap
       const api = apiOf(family)
       const { provider, stream } = context
       const over = optionsFor('openai', provider, request.providerOptions)
-      const rendered = api.render(request, { ...context, family, over })
+      const rendered = api.render(request, merged(context, { family, over }))
       // Only `stream` cannot be changed by the caller's own parameters.
       const body = { ...mergeOptions(rendered.body, over), ...(stream && { stream }) }
-      return { ...rendered, body, decoder: (sink) => api.decoder(sink, request.tools) }
+      const decoder: MakeDecoder = (sink) => api.decoder(sink, request.tools)
+      return merged(rendered, { body, decoder })
     },
   })
 }

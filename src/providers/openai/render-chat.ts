@@ -1,5 +1,5 @@
 import { toolChoiceModes } from '../../schema/validate.ts'
-import { assertNever, defined } from '../../types/guards.ts'
+import { assertNever, defined, merged } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
 import {
@@ -73,7 +73,7 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
   })
   return {
     path: '/chat/completions',
-    body: stream ? { ...body, stream, ...streamOptions(family) } : body,
+    body: stream ? merged(body, streamOptions(family)) : body,
     forms,
   }
 }
@@ -83,7 +83,9 @@ const maxStops = 4
 
 /** The count of tokens of a streamed answer has to be asked for. */
 function streamOptions(family: ModelFamily): JsonObject {
-  return family.streamOptions === false ? {} : { stream_options: { include_usage: true } }
+  return family.streamOptions === false
+    ? { stream: true }
+    : { stream: true, stream_options: { include_usage: true } }
 }
 
 /** Not every compatible server knows `strict`, so it is sent only when it is true. */

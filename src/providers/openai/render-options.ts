@@ -2,7 +2,7 @@ import { AdapterError } from '../../errors/errors.ts'
 import type { AnswerForms } from '../../make/answer-text.ts'
 import { optionsFor } from '../../make/provider-options.ts'
 import { openaiStrict } from '../../schema/dialects.ts'
-import { assertNever, defined } from '../../types/guards.ts'
+import { assertNever, defined, merged } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile } from '../../types/media.ts'
 import {
@@ -66,15 +66,14 @@ export function sharedParameters(request: ModelRequest, options: RenderOptions):
   const hasTools = schemas.tools !== undefined
   const takesParallel = hasTools && family.parallelToolCalls !== false
   if (hasTools && !takesParallel) leaveOut(request, ['parallelToolCalls'], options)
-  return {
-    ...schemas,
+  return merged(schemas, {
     temperature: noSampling ? undefined : temperature,
     topP: noSampling ? undefined : topP,
     effort,
     toolChoice: hasTools ? request.toolChoice : undefined,
     parallelToolCalls: takesParallel ? request.parallelToolCalls : undefined,
     cache: cacheParameters(request.promptCache, sessionId),
-  }
+  })
 }
 
 function reasoningOnly({ refusesTemperature: when }: ModelFamily): string {
@@ -177,6 +176,7 @@ export type ContentTable = Omit<PartTable<JsonObject>, 'reasoning' | 'provider_i
 
 /** Content without reasoning: a single text is a string, anything else a list. */
 export function renderContent(message: Message, table: ContentTable): JsonValue {
+  if (typeof message.content === 'string') return message.content
   const items = eachPart(message, { ...table, reasoning: () => undefined }).filter(
     (item) => item !== undefined,
   )

@@ -1,6 +1,6 @@
 import { optionsFor } from '../../make/provider-options.ts'
 import { endingOf } from '../../make/sniff.ts'
-import { assertNever, defined } from '../../types/guards.ts'
+import { assertNever, defined, merged } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
 import {
@@ -73,7 +73,7 @@ export function renderResponses(request: ModelRequest, options: RenderOptions): 
     // Never sent.
     metadata: {},
   })
-  return { path: '/responses', body: stream ? { ...body, stream } : body, forms }
+  return { path: '/responses', body: stream ? merged(body, { stream }) : body, forms }
 }
 
 /** The smallest output limit that the Responses API takes. */
@@ -113,7 +113,10 @@ function renderChoice(choice: ToolChoice): JsonValue {
 
 /** The messages of a request as input items. One message may be several items, or none. */
 function renderInput(messages: readonly Message[], options: RenderOptions): readonly JsonObject[] {
-  const ids = { ...callIds(options), custom: new Set<string>(), answered: answeredItems(messages) }
+  const ids = merged(callIds(options), {
+    custom: new Set<string>(),
+    answered: answeredItems(messages),
+  })
   const items = messages.map((message) => renderMessage(message, options, ids))
   // The options may name what came before: then only what is new is sent.
   const { previous_response_id, conversation } = options.over

@@ -66,12 +66,11 @@ export function finishMessage(
   { finishReason, rawFinishReason }: Pick<MessageEnd, 'finishReason' | 'rawFinishReason'>,
 ): void {
   const { message, sink, usage, refusal } = state
-  const metadata = defined<JsonObject>({
-    ...state.metadata,
-    ...state.lists,
-    refusal: asText(refusal),
-    providerRequestId: providerRequestId(sink),
-  })
+  const { metadata } = state
+  for (const [name, list] of Object.entries(state.lists)) setMember(metadata, name, list)
+  if (refusal !== '') metadata['refusal'] = refusal
+  const requestId = providerRequestId(sink)
+  if (requestId !== undefined) metadata['providerRequestId'] = requestId
   startMessage(state)
   const end = {
     finishReason: refusal !== '' && finishReason === 'stop' ? 'content_filter' : finishReason,

@@ -26,7 +26,7 @@ import {
 } from '../../schema/checks.ts'
 import type { Issue } from '../../types/error-data.ts'
 import type { ModelEvent } from '../../types/events.ts'
-import { defined } from '../../types/guards.ts'
+import { defined, merged } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ModelRequest } from '../../types/request.ts'
 import type { Warn, Warning } from '../../types/warning.ts'
@@ -188,16 +188,16 @@ export async function headersOf(
 export function urlOf(
   { baseUrl }: Pick<Connection, 'baseUrl'>,
   path: string,
-  query: Readonly<Record<string, string>> = {},
+  query?: Readonly<Record<string, string>>,
 ): string {
   // Nothing has to be escaped, and nothing to be kept: every call would parse the same address.
   if (/^[\w:/.-]*$/.test(path) && !/[?#]/.test(baseUrl)) {
-    const search = String(new URLSearchParams(query))
-    return baseUrl + path + (search && `?${search}`)
+    const search = query && String(new URLSearchParams(query))
+    return baseUrl + path + (search ? `?${search}` : '')
   }
   const url = new URL(baseUrl)
   url.pathname = url.pathname.replace(/\/+$/, '') + path
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
   return url.href
 }
 
@@ -360,14 +360,8 @@ function decodedStream(
     const { path, query, body, forms, ...rendered } = await renderedCall(wire, asked, context)
     decoder = rendered.decoder
     const url = urlOf(wire.connection, path, query)
-    const call = await unsentCall(wire, url, { ...options, requestId, stream })
-    const made = {
-      ...call,
-      json: body,
-      history: asked.messages,
-      warnings,
-      forms,
-    }
+    const call = await unsentCall(wire, url, merged(options, { requestId, stream }))
+    const made = merged(call, { json: body, history: asked.messages, warnings, forms })
     return wire.prepare?.(made) ?? made
   }
   // Whatever is wrong with a request names the provider and the run.
@@ -451,27 +445,26 @@ export async function unsentCall(
   const { parseFailure, splitter, join } = wire
   const { headers, apiKey, stream, ...rest } = options
   const key = keyOf(connection, apiKey)
-  const layers = [
-    own,
-    key === undefined ? {} : keyHeader(key),
-    await connection.headers(rest.requestId),
-    lowerCased(headers ?? {}),
-  ]
-  return {
-    ...rest,
+  const keyed = key === undefined ? {} : keyHeader(key)
+  const given = await connection.headers(rest.requestId)
+  const called = headers === undefined ? {} : lowerCased(headers)
+  return merged(rest, {
     provider: connection.provider,
     url,
     secrets: key === undefined ? [] : [key],
     headers: {
       'content-type': 'application/json',
       accept: stream ? (splitter?.(0).accept ?? 'text/event-stream') : 'application/json',
-      ...Object.fromEntries(layers.flatMap((layer) => Object.entries(layer))),
-      ...(listHeader && join?.(listHeader, layers)),
+      ...own,
+      ...keyed,
+      ...given,
+      ...called,
+      ...(listHeader && join?.(listHeader, [own, keyed, given, called])),
     },
     parseFailure,
     splitter,
     fetch: connection.fetch,
-  }
+  })
 }
 
 function bearer(key: string): CallHeaders {

@@ -1,3 +1,4 @@
+import { leavable } from '../../core/abort.ts'
 import { reasonOf } from '../../core/clock.ts'
 import {
   AdapterError,
@@ -37,15 +38,10 @@ export function embeddedStream(
   call: AnsweredCall,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const exit: Exit = { left: false, close: undefined }
-  const batches = readModel(model, call, exit)
-  const finish = batches.return.bind(batches)
-  // A generator handles `return` only after its pending read, and the abort ends that read.
-  batches.return = (value) => {
+  return leavable(readModel(model, call, exit), () => {
     exit.left = true
     exit.close?.()
-    return finish(value)
-  }
-  return batches
+  })
 }
 
 interface Exit {

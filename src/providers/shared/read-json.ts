@@ -1,4 +1,4 @@
-import { defined, isObject } from '../../types/guards.ts'
+import { isObject } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import { usageFields, type Usage } from '../../types/response.ts'
 
@@ -48,7 +48,6 @@ export function asUsage(
   if (inputTokens !== undefined && outputTokens !== undefined) {
     usage.totalTokens ??= inputTokens + outputTokens
   }
-  const others = extra === undefined || Object.keys(extra).length === 0 ? undefined : extra
-  const all = defined<Usage>({ ...usage, extra: others })
-  return Object.keys(all).length === 0 ? undefined : all
+  if (extra !== undefined && Object.keys(extra).length > 0) usage.extra = extra
+  return Object.keys(usage).length === 0 ? undefined : usage
 }

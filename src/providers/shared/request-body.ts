@@ -14,8 +14,10 @@ type Members = Readonly<Record<string, JsonValue | undefined>>
  */
 export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): JsonObject {
   const body: Record<string, JsonValue> = {}
-  for (const members of Object.values<Members>(fields)) {
-    for (const [name, value] of Object.entries(members)) {
+  for (const field in fields) {
+    const members = fields[field]
+    for (const name in members) {
+      const value = members[name]
       if (value !== undefined) body[name] = value
     }
   }

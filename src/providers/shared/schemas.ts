@@ -1,6 +1,7 @@
 import type { AnswerForms } from '../../make/answer-text.ts'
 import type { SchemaDialect } from '../../schema/dialects.ts'
 import { lowerSchema, type LoweredSchema, type SchemaPlace } from '../../schema/lower-schema.ts'
+import { merged } from '../../types/guards.ts'
 import type { JsonObject } from '../../types/json.ts'
 import type { ToolSpec } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
@@ -29,9 +30,8 @@ export interface RequestSchemas extends SchemaLowering {
 export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
   const lowering = schemaLowering(provider, warn)
   const forms: WritableForms = lowering.forms
-  return {
-    ...lowering,
-    answerTool(wanted, others) {
+  return merged(lowering, {
+    answerTool(wanted: string, others: readonly ToolSpec[]) {
       let name = wanted.replaceAll(/[^\w-]/g, '_').slice(0, 60)
       while (others.some((tool) => tool.name === name)) name += '_'
       forms.answerTool = name
@@ -39,14 +39,14 @@ export function requestSchemas(provider: string, warn: Warn): RequestSchemas {
         'Gives the final answer. Call it when the answer is ready, with the answer as its input.'
       return { name, description }
     },
-    answer(schema, dialect, reason) {
+    answer(schema: JsonObject, dialect: SchemaDialect | 'plain', reason?: unknown) {
       const lowered = lowering.answer(schema, dialect)
       if (reason instanceof Error) {
         warn('responseFormat.strict', `sent unenforced, as a tool: ${reason.message}`)
       }
       return lowered
     },
-  }
+  })
 }
 
 type WritableForms = { -readonly [Key in keyof AnswerForms]: AnswerForms[Key] }
