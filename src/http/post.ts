@@ -2,7 +2,7 @@ import { reasonOf, startTimer, systemClock } from '../core/clock.ts'
 import { AdapterError, reasonOfStatus } from '../errors/errors.ts'
 import { parseJson } from '../types/guards.ts'
 import { attributed } from './answer.ts'
-import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
+import { guardCall, type HttpCall } from './call.ts'
 import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
 import { rateLimitsOf } from './rate-limits.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
@@ -17,8 +17,7 @@ const maxFailureMs = 1000
  * Any other status throws an `AdapterError`, read by the call's `parseFailure` if it has one. Redirects are not followed, because the key
  * must not reach another host.
  */
-export async function post(call: HttpCall, guard: GuardedCall): Promise<Response> {
-  const { signal } = guard
+export async function post(call: HttpCall, signal: AbortSignal): Promise<Response> {
   const headers = legalHeaders(call)
   const send = call.fetch ?? globalThis.fetch
   if (signal.aborted) throw transportFailure(signal.reason, call, signal)
@@ -27,7 +26,7 @@ export async function post(call: HttpCall, guard: GuardedCall): Promise<Response
     const given = call.json === undefined ? call.body : JSON.stringify(call.json)
     const body = given === undefined ? {} : { body: given }
     const init = { method: 'POST', headers, ...body, redirect: 'manual', signal } as const
-    response = await unlessAborted(send(call.url, init), guard)
+    response = await unlessAborted(send(call.url, init), signal)
   } catch (error) {
     throw transportFailure(error, call, signal)
   }
@@ -40,16 +39,14 @@ export async function post(call: HttpCall, guard: GuardedCall): Promise<Response
 }
 
 /** The response, or the signal's reason: an injected `fetch` may ignore its signal. */
-function unlessAborted(sending: Promise<Response>, guard: GuardedCall): Promise<Response> {
+function unlessAborted(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
-    guard.onStop = () => {
-      reject(reasonOf(guard.signal))
+    const stop = (): void => {
+      reject(reasonOf(signal))
       sending.then((late) => late.body?.cancel()).catch(() => undefined)
     }
-    sending.then((response) => {
-      guard.onStop = undefined
-      resolve(response)
-    }, reject)
+    signal.addEventListener('abort', stop, { once: true })
+    sending.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
 }
 
@@ -126,7 +123,7 @@ export async function postForJson(call: HttpCall): Promise<JsonAnswer> {
   const secrets = secretsOf(call)
   let reading = false
   try {
-    const response = await post(call, guard)
+    const response = await post(call, guard.signal)
     reading = true
     const text = secrets.bodyFilter()(await wholeText(response, call), true)
     guard.release()

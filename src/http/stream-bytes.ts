@@ -69,7 +69,7 @@ async function* readBytes<Event>(
   let received = 0
   let ended = false
   try {
-    const response = await post(call, guard)
+    const response = await post(call, signal)
     const { headers, body } = response
     if (body === null || decoder.isForeign(headers)) {
       throw await foreignBody(response, call, decoder.wanted)

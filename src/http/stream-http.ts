@@ -86,7 +86,7 @@ async function* readBatches(
   let seen = 0
   let received = 0
   try {
-    const response = await post(call, guard)
+    const response = await post(call, signal)
     reader = bodyReader(response, guard)
     if (reader === undefined) throw await foreignPage(response, call)
     const { headers } = response
