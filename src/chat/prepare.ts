@@ -25,6 +25,7 @@ import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { Batch } from '../types/events.ts'
+import { merged } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import {
   toMessages,
@@ -360,7 +361,7 @@ export function turnTools(loop: LoopState): ToolRun {
   const keyOf = ({ id }: ToolCall): string => callKey(loop, answer, id)
   // A later step has calls of its own.
   const inner = state.steps.length === 0 ? loop.inner : undefined
-  return { ...tools, answers: answersIn(decisions), inner, keyOf }
+  return merged(tools, { answers: answersIn(decisions), inner, keyOf })
 }
 
 /** The same on every run of a call: the session, the place of the answer in its thread, and the call. */

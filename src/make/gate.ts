@@ -453,8 +453,12 @@ function settleMessage(gate: Gate, message: Message): Message {
   if (isText && Object.keys(message).length === 2) return message
   const parts = Array.isArray(content) ? settleParts(gate, content) : content
   const calls = Array.isArray(toolCalls) ? settleCalls(gate, toolCalls) : undefined
-  const settledMessage = { ...settleFields(rest), content: parts, toolCalls: calls }
-  const legal = sameOr(message, defined<Message>(settledMessage))
+  const settledRest = settleFields(rest)
+  const given = { content: parts, toolCalls: calls }
+  const legal =
+    settledRest === rest
+      ? withFields(message, given)
+      : defined<Message>({ ...settledRest, ...given })
   const [issue] = validateMessage(legal)
   if (issue === undefined && role === 'assistant') return legal
   const problem =
