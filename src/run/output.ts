@@ -63,7 +63,7 @@ export type CheckedOutput =
   | {
       /** What the schema gave: any value, if the schema transforms. */
       readonly value: unknown
-      /** The same as plain data, for events; the answer as the model wrote it, if JSON cannot hold what the schema gave. */
+      /** The same as plain data, for events: a `Date` as its text. The answer as the model wrote it, if there is no such form. */
       readonly plain: JsonValue
       readonly error?: undefined
     }
@@ -86,8 +86,7 @@ export async function checkOutput(
   const result = answer && (await schema['~standard'].validate(answer.json))
   if (answer !== undefined && result !== undefined && result.issues === undefined) {
     const { value } = result
-    // The check says that it is JSON.
-    return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
+    return { value, plain: plainOutput(value) ?? answer.json }
   }
   const cut = cutBy(response)
   const [cause, problems] = cut ?? faultOf(text, result?.issues)
@@ -96,6 +95,26 @@ export async function checkOutput(
     error: new ValidationError('invalid_output', issues, { metadata: { cause } }),
     repairable: cut === undefined,
   }
+}
+
+/**
+ * A validated value as plain data: as it is, or as JSON writes it. A `Map` and a `Set`, which JSON would write as `{}`, are lists, and a
+ * `bigint` is a text. Returns `undefined` for a value that cannot be written, such as one that refers to itself.
+ */
+function plainOutput(value: unknown): JsonValue | undefined {
+  // The check says that it is JSON.
+  if (json(value).length === 0) return value as JsonValue
+  try {
+    const written: unknown = JSON.parse(JSON.stringify(value, asWritten))
+    return json(written).length === 0 ? (written as JsonValue) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function asWritten(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Map || value instanceof Set ? [...value] : value
 }
 
 /**
