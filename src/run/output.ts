@@ -7,7 +7,7 @@ import type {
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { json } from '../schema/checks.ts'
+import { json, refusal } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
@@ -56,6 +56,16 @@ export function plainOptions(options: object | undefined): CallOptions | undefin
 /** The schema of a format, if it is one. Only a schema validates. */
 export function outputSchema(format: FormatOption | undefined): StandardSchema | undefined {
   return isStandardSchema(format) ? format : undefined
+}
+
+/** Throws if a call asks for repairs of an answer that has no format. An engine may ask for them for the calls that have one. */
+export function assertRepairable(repair: number | undefined, format: unknown): void {
+  if (!repair || format !== undefined) return
+  throw refusal(
+    'invalid_options',
+    'repair',
+    'needs a responseFormat: only such an answer is repaired',
+  )
 }
 
 /** A validated answer, or what is wrong with it. */

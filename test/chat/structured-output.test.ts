@@ -6,7 +6,9 @@ import {
   chat,
   collect,
   createEngine,
+  extendEngine,
   generate,
+  handoff,
   jsonSchema,
   partialOutput,
   Session,
@@ -185,6 +187,19 @@ describe('chat with a schema', () => {
       'responseFormat',
     )
   })
+})
+
+test('repair needs a format, unless it is a default of the engine or another engine may have one', async () => {
+  for (const run of [generate, chat, step]) {
+    const going = run(engine(answer), messages, { repair: 1 })
+    await expect(going).rejects.toThrow('repair needs a responseFormat')
+    await run(engine(answer), messages, { repair: 0 })
+    await run(extendEngine(engine(answer), { repair: 1 }), messages)
+    await run(engine(answer), messages, { repair: 1, responseFormat: Place })
+    const tools = [handoff(engine(answer))]
+    if (run !== generate)
+      await run(extendEngine(engine(answer), { tools }), messages, { repair: 1 })
+  }
 })
 
 test('a session whose answer does not match is in status error, with the answer in its thread', async () => {
