@@ -112,7 +112,7 @@ export function agentTool<
   assertOptions('invalid_tool', options, optionKeys)
   const { name, description, engine, input, prompt, maxTurns, instructions } = options
   const { timeoutMs, needsApproval, maxDepth = defaultMaxDepth } = options
-  engineParts(engine)
+  engineParts(engine, 'engine of agentTool')
   foldInnerRuns()
   assertValid(
     'invalid_tool',

@@ -65,3 +65,19 @@ export function handoffIn({ role, metadata }: Message): string | undefined {
   const isResult = role === 'tool' || metadata?.['lateResultOf'] !== undefined
   return isResult && typeof name === 'string' ? name : undefined
 }
+
+/** The first handoff before a call whose tool the engine does not have any more: it counts for nothing, so another engine answers. */
+export function lostHandoff(
+  entry: RunContext,
+  { messages }: Thread,
+  callId: string,
+): { readonly handoff: string } | undefined {
+  const before = beforeCall(messages, callId)
+  for (const [at, message] of before.entries()) {
+    const handoff = handoffIn(message)
+    if (handoff === undefined) continue
+    const { tools } = contextAfter(entry, before.slice(0, at))
+    if (!tools.some((tool) => tool.name === handoff && isHandoffTool(tool))) return { handoff }
+  }
+  return undefined
+}

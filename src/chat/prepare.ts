@@ -20,6 +20,7 @@ import {
   type RunContext,
   type SessionContext,
 } from '../run/context.ts'
+import { assertRepairable } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
 import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
@@ -39,7 +40,7 @@ import type { ModelRequest, ToolChoice, ToolSpec } from '../types/request.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision, RunProgress } from '../types/session.ts'
-import { contextAfter, handoffIn } from './handoff.ts'
+import { contextAfter, handoffIn, isHandoffTool } from './handoff.ts'
 import { defaultToolTimeoutMs, type ToolRun } from './tool-run.ts'
 
 /** What a loop has from the engine that answers. A handoff replaces it. */
@@ -152,6 +153,10 @@ export function createLoop(
   if (finalizes(entry, kind) && optionOf(entry, 'responseFormat') === undefined) {
     const problem = 'needs a responseFormat to finalize with'
     throw refusal('invalid_options', 'structuredFinalize', problem)
+  }
+  // The engine that a handoff leads to may have a format.
+  if (!entry.tools.some(isHandoffTool)) {
+    assertRepairable(entry.call.repair, optionOf(entry, 'responseFormat'))
   }
   const turns = start.turns || turnsIn(start.state)
   return {

@@ -6,13 +6,20 @@ import {
   optionsOf,
   recordOf,
   refusal,
+  refuse,
   shape,
   within,
   type Check,
 } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
-import { defined } from '../types/guards.ts'
-import { addUsage, usageFields, type AnswerUsage, type Usage } from '../types/response.ts'
+import { defined, isObject } from '../types/guards.ts'
+import {
+  addUsage,
+  usageFields,
+  type AnswerUsage,
+  type ModelResponse,
+  type Usage,
+} from '../types/response.ts'
 import type { ChatOutcome, RunUsage, StepResult } from '../types/results.ts'
 
 /** What a model costs, for each million tokens, in whatever currency. Prices are your data: the library knows none. */
@@ -115,6 +122,7 @@ export interface Cost {
  */
 export function costOf(what: Priced, prices: PriceTable): Cost {
   checkTable(prices)
+  assertValid('invalid_options', within('what', pricedIssues(what)))
   let total = 0
   const unknown = new Map<string, AnswerUsage>()
   for (const answer of answersIn(what)) {
@@ -127,6 +135,18 @@ export function costOf(what: Priced, prices: PriceTable): Cost {
     unknown.set(name, defined<AnswerUsage>({ provider, model, usage: sum }))
   }
   return { total, unknown: [...unknown.values()] }
+}
+
+/** The problem of a value that is nothing that can be priced. What is inside of it is read as it is. */
+const pricedIssues: Check = (value) => {
+  if (Array.isArray(value)) return value.flatMap((item, index) => within(index, pricedIssues(item)))
+  if (isObject(value) && isObject(value['result']))
+    return within('result', pricedIssues(value['result']))
+  if (isObject(value) && isObject(value['response'])) {
+    return within('response', pricedIssues(value['response']))
+  }
+  const isPriced = isObject(value) && isObject(value['usage'])
+  return isPriced ? fine : refuse('a response, a result or a list of them', value)
 }
 
 /** Checks a table when it is first seen. */
@@ -142,8 +162,8 @@ const checkedTables = /* @__PURE__ */ new WeakSet<PriceTable>()
 function answersIn(what: Priced): readonly AnswerUsage[] {
   if (isList(what)) return what.flatMap(answersIn)
   if ('result' in what) return answersIn(what.result)
-  if ('response' in what) return [what.response]
-  if (!('steps' in what)) return [what]
+  if ('response' in what) return answersIn(what.response)
+  if (!('steps' in what)) return hasBegun(what) ? [what] : []
   const { steps, innerAnswers = [], usage } = what
   // A run that goes on with an answer does not count it again.
   const own = steps.filter(({ continues, response }) => !continues || hasUsage(response))
@@ -169,6 +189,15 @@ function unfinished({
   const isNew = last !== undefined || metadata?.['partial'] === true
   const isBilled = isNew && content.length + toolCalls.length > 0
   return isBilled || hasUsage(finalResponse) ? [finalResponse] : []
+}
+
+/** Whether a call has an answer to be paid for. One that failed before its answer began has no content and no usage. */
+function hasBegun(
+  answer: AnswerUsage & Partial<Pick<ModelResponse, 'message' | 'error'>>,
+): boolean {
+  const { message, error } = answer
+  if (message === undefined || error === undefined || hasUsage(answer)) return true
+  return message.content.length + (message.toolCalls?.length ?? 0) > 0
 }
 
 function isList(what: Priced): what is readonly Priced[] {

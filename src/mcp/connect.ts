@@ -2,10 +2,10 @@ import type { Tool } from '../contracts/tool.ts'
 import { unlessStopped } from '../core/abort.ts'
 import { startTimer, systemClock } from '../core/clock.ts'
 import { ToolError } from '../errors/errors.ts'
-import { timeoutMs } from '../schema/checks.ts'
+import { anyFunction, assertValid, timeoutMs, within } from '../schema/checks.ts'
 import type { Link } from './call.ts'
 import { asPeer, nothing, type McpClient } from './peer.ts'
-import { listTools, assertMcpOptions, toolsFrom, type McpToolsOptions } from './tools.ts'
+import { asClient, assertMcpOptions, listTools, toolsFrom, type McpToolsOptions } from './tools.ts'
 
 /** The options of `connectMcp`. */
 export interface ConnectMcpOptions extends McpToolsOptions {
@@ -50,6 +50,7 @@ export async function connectMcp<Client extends McpClient>(
   options: ConnectMcpOptions = {},
 ): Promise<McpConnection<Client>> {
   assertMcpOptions(options, { connectTimeoutMs: timeoutMs })
+  assertValid('invalid_options', within('connect', anyFunction(connect)))
   const { connectTimeoutMs: timeout = 30_000, clock = systemClock } = options
   // A bad tool of a later list is left out, because there is nobody to get an error.
   const later = { onRefused: nothing, ...options }
@@ -89,7 +90,7 @@ export async function connectMcp<Client extends McpClient>(
   }
   const list = async (from: Client, toolsOptions: McpToolsOptions): Promise<void> => {
     const turn = ++lists
-    const infos = await listTools(asPeer(from))
+    const infos = await listTools(asClient(from))
     if (turn === lists) tools = toolsFrom(infos, link, toolsOptions)
   }
   const refresh = async (): Promise<readonly Tool[]> => {

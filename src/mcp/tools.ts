@@ -101,8 +101,14 @@ export async function mcpTools(
   options: McpToolsOptions = {},
 ): Promise<readonly Tool[]> {
   assertMcpOptions(options)
-  const peer = asPeer(client)
+  const peer = asClient(client)
   return toolsFrom(await listTools(peer), { peer: () => peer }, options)
+}
+
+/** A client as the bridge calls it. Throws if it is none. */
+export function asClient(client: McpClient): Peer {
+  if (typeof objectOf(client)['listTools'] === 'function') return asPeer(client)
+  throw refusal('invalid_options', 'client', 'must be a connected MCP client')
 }
 
 /** Refuses unknown options, and values of the wrong kind. */

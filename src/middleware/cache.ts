@@ -147,17 +147,21 @@ function keyText(
 ): string {
   const sent = requestKeys
     .filter((name) => name !== 'metadata')
-    .map((name) => [name, name === 'messages' ? request.messages.map(undated) : request[name]])
+    .map((name) => [name, name === 'messages' ? request.messages.map(asSent) : request[name]])
   const adapter = [provider, providers, identity?.(), model]
   return JSON.stringify([entryVersion, adapter, sent, headers, includeRawChunks])
 }
 
-/** A message without the time at which a run noted it. */
-function undated(message: Message): Message {
-  if (message.metadata?.['at'] === undefined) return message
-  const { at: _at, ...metadata } = message.metadata
-  return { ...message, metadata }
+/**
+ * A message as adapters read it. Its metadata is not sent; only these marks of the library change how a message is written, so the same
+ * words with other metadata have the same answer.
+ */
+function asSent({ metadata = {}, ...message }: Message): object {
+  const marks = sentMarks.filter((mark) => metadata[mark] === true)
+  return marks.length === 0 ? message : { ...message, marks }
 }
+
+const sentMarks = ['isError', 'denied', 'interrupted', 'repair', 'structuredFinalize'] as const
 
 /** The version of the form in which answers are kept. One of another version is missing. */
 const entryVersion = 1

@@ -259,12 +259,9 @@ export function keepEvent(context: RunContext): ((event: StreamEvent) => boolean
 }
 
 /** What an engine holds. A value that `createEngine` did not make is refused. */
-export function engineParts(engine: Engine): EngineParts {
+export function engineParts(engine: Engine, what: string = 'the first argument'): EngineParts {
   if (isEngine(engine)) return engine
-  throw new EngineError(
-    'invalid_engine',
-    'the first argument must be an engine made by createEngine',
-  )
+  throw new EngineError('invalid_engine', `${what} must be an engine made by createEngine`)
 }
 
 function isEngine(value: unknown): value is EngineParts {

@@ -29,6 +29,7 @@ import {
 } from './context.ts'
 import { checkRequest, endSpan, modelCall, type ModelRun } from './model-call.ts'
 import {
+  assertRepairable,
   checkOutput,
   outputSchema,
   plainOptions,
@@ -116,6 +117,7 @@ function prepareCall(
   const { context, draft, request } = checkedRequest(engine, input, options)
   const format =
     context.call.responseFormat ?? draft.responseFormat ?? context.engine.defaults.responseFormat
+  assertRepairable(context.call.repair, format)
   const schema = outputSchema(format)
   return schema === undefined
     ? { context, run: traced(context, request, modelCall(context, request)) }

@@ -7,7 +7,7 @@ import type {
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { json } from '../schema/checks.ts'
+import { json, refusal } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
@@ -58,12 +58,22 @@ export function outputSchema(format: FormatOption | undefined): StandardSchema |
   return isStandardSchema(format) ? format : undefined
 }
 
+/** Throws if a call asks for repairs of an answer that has no format. An engine may ask for them for the calls that have one. */
+export function assertRepairable(repair: number | undefined, format: unknown): void {
+  if (!repair || format !== undefined) return
+  throw refusal(
+    'invalid_options',
+    'repair',
+    'needs a responseFormat: only such an answer is repaired',
+  )
+}
+
 /** A validated answer, or what is wrong with it. */
 export type CheckedOutput =
   | {
       /** What the schema gave: any value, if the schema transforms. */
       readonly value: unknown
-      /** The same as plain data, for events; the answer as the model wrote it, if JSON cannot hold what the schema gave. */
+      /** The same as plain data, for events: a `Date` as its text. The answer as the model wrote it, if there is no such form. */
       readonly plain: JsonValue
       readonly error?: undefined
     }
@@ -86,8 +96,7 @@ export async function checkOutput(
   const result = answer && (await schema['~standard'].validate(answer.json))
   if (answer !== undefined && result !== undefined && result.issues === undefined) {
     const { value } = result
-    // The check says that it is JSON.
-    return { value, plain: json(value).length === 0 ? (value as JsonValue) : answer.json }
+    return { value, plain: plainOutput(value) ?? answer.json }
   }
   const cut = cutBy(response)
   const [cause, problems] = cut ?? faultOf(text, result?.issues)
@@ -96,6 +105,26 @@ export async function checkOutput(
     error: new ValidationError('invalid_output', issues, { metadata: { cause } }),
     repairable: cut === undefined,
   }
+}
+
+/**
+ * A validated value as plain data: as it is, or as JSON writes it. A `Map` and a `Set`, which JSON would write as `{}`, are lists, and a
+ * `bigint` is a text. Returns `undefined` for a value that cannot be written, such as one that refers to itself.
+ */
+function plainOutput(value: unknown): JsonValue | undefined {
+  // The check says that it is JSON.
+  if (json(value).length === 0) return value as JsonValue
+  try {
+    const written: unknown = JSON.parse(JSON.stringify(value, asWritten))
+    return json(written).length === 0 ? (written as JsonValue) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function asWritten(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Map || value instanceof Set ? [...value] : value
 }
 
 /**

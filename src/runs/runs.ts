@@ -53,7 +53,7 @@ export function createRuns(options: RunsOptions): Runs {
   const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
   const { onError, newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
   // A mistake is reported here, and not by the first run.
-  if (typeof engine !== 'function') engineParts(engine)
+  if (typeof engine !== 'function') engineParts(engine, 'engine of createRuns')
   const executes = options.execute ?? queue === undefined
   const settings: AdvanceOptions = {
     store,

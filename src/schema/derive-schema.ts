@@ -10,7 +10,22 @@ import {
   type SchemaWithJson,
   type StandardSchema,
 } from '../types/standard-schema.ts'
-import { assertValid, describe, fine, isPlainObject, join, refusal, within } from './checks.ts'
+import {
+  assertValid,
+  describe,
+  fine,
+  flag,
+  isPlainObject,
+  join,
+  listOf,
+  must,
+  oneOf,
+  recordOf,
+  refusal,
+  text,
+  within,
+  type Check,
+} from './checks.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
@@ -73,13 +88,14 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
 }
 
 /**
- * Throws if a JSON Schema that a person wrote accepts everything by mistake: it has members, but no keyword of JSON Schema, or its
- * `properties` are not schemas. The schema must be JSON. Those that others wrote, such as servers, may have any members.
+ * Throws if a JSON Schema that a person wrote accepts everything by mistake: it has members, but no keyword of JSON Schema, or a keyword
+ * has a value that it cannot have, such as `type: 'strng'`, which would check nothing. The schema must be JSON. Those that others wrote,
+ * such as servers, may have any members.
  */
 export function assertMeaning(schema: JsonObject, reason: ValidationErrorReason): void {
   const keys = Object.keys(schema)
   const isMeant = keys.length === 0 || keys.some((key) => keyword.test(key))
-  assertValid(reason, within('schema', isMeant ? propertyIssues(schema) : notSchema))
+  assertValid(reason, within('schema', isMeant ? keywordIssues(schema) : notSchema))
 }
 
 /** The keywords, by their endings where several have one. A name that only looks like one does no harm: the schema is taken as it is. */
@@ -94,15 +110,68 @@ const notSchema: readonly Issue[] = [
   },
 ]
 
-function propertyIssues({ properties }: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const members = typeof properties === 'object' ? { ...properties } : {}
+/** The problems of a schema's keywords, and of the schemas inside of it. */
+function keywordIssues(schema: Readonly<Record<string, unknown>>): readonly Issue[] {
   let issues = fine
-  for (const [name, member] of Object.entries<unknown>(members)) {
-    const own = isObject(member) ? propertyIssues(member) : notSchema
-    if (typeof member !== 'boolean') issues = join(issues, within(name, own))
+  for (const [key, value] of Object.entries(schema)) {
+    const [kind] = kinds.find(([, names]) => names.includes(key)) ?? []
+    if (kind !== undefined) issues = join(issues, within(key, kind(value)))
   }
-  return within('properties', issues)
+  return issues
 }
+
+const anySchema: Check = (value) => {
+  if (typeof value === 'boolean') return fine
+  return isObject(value) ? keywordIssues(value) : notSchema
+}
+
+const typeName: Check = /* @__PURE__ */ oneOf([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
+])
+
+const number: Check = /* @__PURE__ */ must('a number', Number.isFinite)
+
+/** What the values of keywords are. Older drafts have some that are not in 2020-12: lists as `items`, and flags for exclusive bounds. */
+const kinds: readonly (readonly [Check, readonly string[]])[] = [
+  [(value) => (Array.isArray(value) ? listOf(typeName) : typeName)(value), ['type']],
+  [(value) => listOf(text)(value), ['required']],
+  [/* @__PURE__ */ must('a list', Array.isArray), ['enum', 'examples']],
+  [
+    (value) => recordOf(anySchema)(value),
+    ['properties', 'patternProperties', '$defs', 'definitions'],
+  ],
+  [(value) => listOf(anySchema)(value), ['allOf', 'anyOf', 'oneOf', 'prefixItems']],
+  [(value) => (Array.isArray(value) ? listOf(anySchema) : anySchema)(value), ['items']],
+  [anySchema, ['additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else']],
+  [
+    (value) => (typeof value === 'boolean' ? fine : number(value)),
+    ['exclusiveMinimum', 'exclusiveMaximum'],
+  ],
+  [
+    number,
+    [
+      'minimum',
+      'maximum',
+      'multipleOf',
+      'minLength',
+      'maxLength',
+      'minItems',
+      'maxItems',
+      'minProperties',
+      'maxProperties',
+      'minContains',
+      'maxContains',
+    ],
+  ],
+  [text, ['pattern', 'format', 'title', 'description', '$ref']],
+  [flag, ['uniqueItems', 'nullable']],
+]
 
 /**
  * The path of the part that cannot be converted, in libraries that list the members of objects as `shape` and have the items

@@ -50,16 +50,14 @@ export function validateCallOptions(value: unknown): readonly Issue[] {
   return value === undefined ? fine : callOptions(value)
 }
 
-/** A list of tools. An object of tools is refused with the list that was meant. */
-const tools: Check = (value) =>
-  isPlainObject(value)
-    ? [
-        {
-          path: '',
-          problem: `must be a list, such as [${Object.keys(value).join(', ')}], not an object`,
-        },
-      ]
-    : join(listOfTools(value), repeatedNames(value))
+/** A list of tools. One tool, and an object of tools, are refused with the list that was meant. */
+const tools: Check = (value) => {
+  if (!isPlainObject(value)) return join(listOfTools(value), repeatedNames(value))
+  const isTool = typeof value['name'] === 'string'
+  const list = isTool ? 'tool({ … })' : Object.keys(value).join(', ')
+  const problem = `must be a list, such as [${list}], not ${isTool ? 'one tool' : 'an object'}`
+  return [{ path: '', problem }]
+}
 
 const onToolError = must(
   '"continue", "halt" or a function of the call and the error',

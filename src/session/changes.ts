@@ -50,6 +50,7 @@ import {
   type ToolCall,
 } from '../types/message.ts'
 import { addUsage } from '../types/response.ts'
+import type { PendingApproval } from '../types/results.ts'
 import {
   sessionVersion,
   type CallDecision,
@@ -392,24 +393,49 @@ function decided(
 ): Session {
   assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
   assertValid('invalid_session', validateSession(session))
-  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
+  const isFree =
+    session.pendingApprovals.some(({ id }) => id === toolCallId) ||
+    unfulfilled(session) === toolCallId
   const earlier = decisionOn(session, toolCallId)
-  if (pending === undefined && earlier !== undefined) throw settledBefore(earlier)
+  if (!isFree && earlier !== undefined) throw settledBefore(earlier)
   assertLegal(session, operation)
-  if (pending === undefined) {
-    throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
-  }
-  const inside = inAgent(session, toolCallId, (inner, id) =>
-    decided(inner, operation, id, approval),
-  )
+  if (!isFree) throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
+  return withApproval(session, toolCallId, approval)
+}
+
+/** The session with a decision about a call of its own, or of an agent inside. It replaces an earlier one. */
+function withApproval(session: Session, toolCallId: string, approval: Approval): Session {
+  const inside = inAgent(session, toolCallId, (inner, id) => withApproval(inner, id, approval))
   if (inside !== undefined) return inside
-  const { reason: _reason, ...call } = pending
+  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
+  const known = pending ?? callOf(session.thread, toolCallId)
+  if (known === undefined) throw unknownCall('wait for approval', toolCallId, [])
+  const { reason: _reason, ...call }: PendingApproval = known
   const pendingApprovals = session.pendingApprovals.filter(({ id }) => id !== toolCallId)
-  const rest: Session = { ...session, pendingApprovals }
+  const rest: Session = { ...undecided(session, toolCallId), pendingApprovals }
   const decision = toDecision(call, approval)
   if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
   if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
   return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
+}
+
+/**
+ * The call that was approved and could not run, if the session failed because of that: its tool is missing, or does not take the
+ * arguments. It was not started, so somebody may decide about it once more.
+ */
+function unfulfilled(session: Session): string | undefined {
+  const { toolCallId = session.error?.metadata?.['toolCallId'] } = session.error ?? {}
+  if (session.status !== 'error' || typeof toolCallId !== 'string') return undefined
+  const decision = decisionOn(session, toolCallId)
+  const isApproved = decision?.deny === undefined && decision?.answer === undefined
+  return decision && isApproved && !wasStarted(session, toolCallId) ? toolCallId : undefined
+}
+
+/** Whether a call was started, also one inside an agent. */
+function wasStarted(session: Session, toolCallId: string): boolean {
+  const place = innerPlace(session, toolCallId)
+  if (place !== undefined) return wasStarted(place.session, place.id)
+  return session.run?.started.includes(toolCallId) === true
 }
 
 /** What was decided about a call, also about one inside an agent. */
@@ -438,8 +464,18 @@ function withRun(
   return { ...session, run: defined<RunProgress>(run) }
 }
 
+/** The session with a decision about a call, in place of an earlier one. */
 function withDecision(session: Session, decision: CallDecision): Session {
-  return withRun(session, { decisions: [...(session.run?.decisions ?? []), decision] })
+  const others = undecided(session, decision.call.id).run?.decisions ?? []
+  return withRun(session, { decisions: [...others, decision] })
+}
+
+/** The session without what was decided about a call. */
+function undecided(session: Session, toolCallId: string): Session {
+  const { decisions } = session.run ?? {}
+  if (!decisions?.some(({ call }) => call.id === toolCallId)) return session
+  const others = decisions.filter(({ call }) => call.id !== toolCallId)
+  return withRun(session, { decisions: others.length === 0 ? undefined : others })
 }
 
 /** Adds messages to the thread, or keeps them until every call at its end has its answer. */
@@ -686,7 +722,9 @@ export function legalOperations(session: Session): readonly Operation[] {
     ...byStatus[status].filter((name) => {
       return name === 'start' ? !isUnsettled(session) : !isEmpty || !asks.has(name)
     }),
-    ...(pendingApprovals.length > 0 ? (['approve', 'deny'] as const) : []),
+    ...(pendingApprovals.length > 0 || unfulfilled(session) !== undefined
+      ? (['approve', 'deny'] as const)
+      : []),
     ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
   ]
 }

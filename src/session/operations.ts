@@ -14,6 +14,7 @@ import {
   openCalls,
   toDecision,
   turnTools,
+  waitFor,
   type LoopState,
   type ToolRunner,
 } from '../chat/prepare.ts'
@@ -48,7 +49,7 @@ import {
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { isApproved, runner } from '../tools/answer-calls.ts'
-import { checkArguments } from '../tools/execute.ts'
+import { assertFits, checkArguments } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -57,7 +58,7 @@ import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
-import { callOf, innerPlace, untoldUsage, waits, type InnerSessions } from './inner.ts'
+import { callOf, innerPlace, sessionCall, untoldUsage, waits, type InnerSessions } from './inner.ts'
 import {
   afterResult,
   cleared,
@@ -283,7 +284,7 @@ function refuseArguments(
   options?: CallOptions,
 ): void {
   const { toolCallId, arguments: args } = command
-  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
+  const pending = sessionCall(session, toolCallId)
   if (args === undefined || pending === undefined) return
   const place = innerPlace(session, toolCallId)
   const { name: called } =
@@ -353,32 +354,40 @@ const sessionRunner: ToolRunner = {
   ...runner,
   settleCalls(loop, answer) {
     const { tools, inner } = turnTools(loop)
-    for (const { id, name } of openCalls(loop, answer)) {
-      if (loop.mode === 'auto') assertInside(inner, id, tools.get(name))
-    }
-    return runner.settleCalls(loop, answer)
+    const checks = openCalls(loop, answer).flatMap(({ id, name }) =>
+      loop.mode === 'auto' ? checksInside(inner, { id, name }, tools.get(name)) : [],
+    )
+    const settle = (): ReturnType<ToolRunner['settleCalls']> => runner.settleCalls(loop, answer)
+    return checks.length === 0 ? settle() : waitFor(loop, Promise.all(checks)).then(settle)
   },
-  lateResults(loop) {
-    for (const { call, late } of loop.decisions) {
+  async *lateResults(loop) {
+    const checks = loop.decisions.flatMap(({ call, late }) => {
       const { tools } = contextOfCall(loop.entry, loop.state.thread, call.id)
       const tool = tools.find(({ name }) => name === call.name)
-      if (late === true) assertInside(loop.inner, call.id, tool)
-    }
-    return runner.lateResults(loop)
+      return late === true ? checksInside(loop.inner, call, tool) : []
+    })
+    if (checks.length > 0) await waitFor(loop, Promise.all(checks))
+    yield* runner.lateResults(loop)
   },
 }
 
-function assertInside(inner: InnerSessions | undefined, id: string, tool: Tool | undefined): void {
+/**
+ * Throws if a call that was approved in the session of an agent, or deeper, cannot run there as it was approved. `prefix` and the id of the
+ * agent's call come before the ids inside. Returns the checks that have to be waited for.
+ */
+function checksInside(
+  sessions: InnerSessions | undefined,
+  { id: callId, name: agent }: Pick<ToolCall, 'id' | 'name'>,
+  agentTool: Tool | undefined,
+  prefix: string = '',
+): readonly Promise<void>[] {
   // A tool that is not an agent answers the whole call by itself: in a fork it plays what was recorded.
-  if (tool !== undefined && tool.agent === undefined) return
-  const session = Object.hasOwn(inner ?? {}, id) ? inner?.[id] : undefined
-  const lost = session && lostInside(session, tool?.agent?.engine)
-  if (lost !== undefined) throw missingTool({ ...lost, id: `${id}/${lost.id}` })
-}
-
-/** A call that was approved in the session of an agent and cannot run there, if there is one. Without the agent's engine none can. */
-function lostInside({ run, thread }: Session, engine: Engine | undefined): ToolCall | undefined {
-  const { decisions = [], results = [], inner = {} } = run ?? {}
+  if (agentTool !== undefined && agentTool.agent === undefined) return []
+  const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
+  if (session === undefined) return []
+  const { thread, run } = session
+  const { decisions = [], results = [], started = [], inner = {} } = run ?? {}
+  const engine = agentTool?.agent?.engine
   const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
     engine && engineAfter(engine, beforeCall(thread.messages, id))
   const isSettled = (id: string): boolean => {
@@ -386,23 +395,27 @@ function lostInside({ run, thread }: Session, engine: Engine | undefined): ToolC
     const isTold = told !== undefined && !isMark(told) && told.metadata?.['pending'] !== true
     return isTold || results.some(({ toolCallId }) => toolCallId === id)
   }
-  for (const decision of decisions) {
+  const own = decisions.flatMap((decision) => {
     const { call, late } = decision
-    const isOther = late === true && Object.hasOwn(inner, call.id)
-    if (!isApproved(decision) || isOther || isSettled(call.id)) continue
+    const isEntered = Object.hasOwn(inner, call.id)
+    if (!isApproved(decision) || (late === true && isEntered) || isSettled(call.id)) return []
     const { tools = [], defaults } = partsFor(call.id) ?? {}
     const tool = tools.find(({ name }) => name === call.name)
+    const known = { ...call, id: `${prefix}${callId}/${call.id}` }
+    if (engine === undefined) throw missingTool(known, { agent })
     // The hook may bring the tool.
-    if (defaults?.prepareStep !== undefined || canRun(call, tool, defaults?.toolExecutor)) continue
-    return call
-  }
-  for (const [id, session] of Object.entries(inner)) {
-    const called = callOf(thread, id)?.name
-    const agent = partsFor(id)?.tools.find(({ name }) => name === called)?.agent
-    const lost = lostInside(session, agent?.engine)
-    if (lost !== undefined) return { ...lost, id: `${id}/${lost.id}` }
-  }
-  return undefined
+    if (tool === undefined && defaults?.prepareStep !== undefined) return []
+    if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
+    const runs = !isEntered && (!started.includes(call.id) || tool?.idempotent === true)
+    return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
+  })
+  const deeper = Object.keys(inner).flatMap((id) => {
+    const name = callOf(thread, id)?.name ?? ''
+    const tool = partsFor(id)?.tools.find((one) => one.name === name)
+    const outer = engine === undefined ? { id, name: agent } : { id, name }
+    return checksInside(inner, outer, tool, `${prefix}${callId}/`)
+  })
+  return [...own, ...deeper]
 }
 
 /** Whether a run goes on with results that were handed in, in time or late, and has nothing to run before the model reads them. */

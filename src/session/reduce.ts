@@ -359,7 +359,8 @@ function failedRun(mode: RunProgress['mode'], response: ModelResponse | undefine
 
 /** Whether an error happened in a call and belongs into the session. Any other error is a mistake of the caller. */
 export function isFailure(error: unknown): error is AllmError {
-  return isAllmError(error) && (error.kind === 'adapter' || error.kind === 'stream')
+  const kinds = ['adapter', 'stream', 'tool']
+  return isAllmError(error) && kinds.includes(error.kind)
 }
 
 /** The fields of a response that a session keeps beside the message. */

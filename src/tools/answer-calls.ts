@@ -1,5 +1,5 @@
 import { deniedEvent, missingTool } from '../chat/failed-calls.ts'
-import { contextOfCall, isHandoffTool, type Judged } from '../chat/handoff.ts'
+import { contextOfCall, isHandoffTool, lostHandoff, type Judged } from '../chat/handoff.ts'
 import {
   answersIn,
   callKey,
@@ -25,6 +25,7 @@ import type { CallDecision } from '../types/session.ts'
 import { allOf, judge, sortCalls, unheardEvent, type SortedCalls } from './approval.ts'
 import { toolBatches } from './batch.ts'
 import { projectTools, toolTable } from './compact-tools.ts'
+import { assertFits } from './execute.ts'
 import { answerStored } from './results.ts'
 
 /** What `tool` and sessions bring to a loop. */
@@ -86,7 +87,8 @@ function sortedCalls(
  * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
  * interrupted, and reported.
  *
- * Throws if the call was approved and its tool is not there: a deploy may have renamed it. No call of the answer has run then.
+ * Throws if the call was approved and its tool is not there, or does not take its arguments: a deploy may have changed it. No call of
+ * the answer has run then.
  */
 function settledBefore(
   loop: LoopState,
@@ -100,21 +102,28 @@ function settledBefore(
   // A late decision about an agent may only say that it goes on.
   const isOther = decision?.late === true && Object.hasOwn(tools.inner ?? {}, call.id)
   const isDue = isApproved(decision) && !isOther && loop.mode === 'auto' && !isFinalizing(loop)
-  if (isDue && !canRun(call, tools.tools.get(call.name), tools.executor)) throw missingTool(call)
+  const tool = tools.tools.get(call.name)
+  if (isDue && !canRun(call, tool, tools.executor)) {
+    throw missingTool(call, lostHandoff(loop.entry, state.thread, call.id))
+  }
   // In a pass without tools nothing can have run.
   const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
-  const isAgent = tools.tools.get(call.name)?.agent !== undefined
+  const isAgent = tool?.agent !== undefined
   // The inner run goes on where it was.
   if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && tools.tools.get(call.name)?.idempotent !== true) {
+  if (wasStarted && tool?.idempotent !== true) {
     return interrupted(loop, call, decision?.answer)
   }
   if (decision === undefined) return wasStarted ? call : undefined
   const { deny, answer } = decision
   if (deny !== undefined) return deniedEvent(call, deny)
-  const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
+  if (isDue && tool !== undefined && !isCallersCall(tool, call)) {
+    const fits = assertFits(decision.call, tool)
+    return fits === undefined ? decision.call : fits.then(() => decision.call)
+  }
+  const hasHandler = loop.mode !== 'manual' && tool?.manual === false
   return answer === undefined || hasHandler ? decision.call : unheardEvent(call, answer)
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, noSuchTool, toolFailure } from '../chat/failed-calls.ts'
+import { disown, messageOf, noSuchTool, toolFailure } from '../chat/failed-calls.ts'
 import type { ToolRun } from '../chat/tool-run.ts'
 import {
   agentChannel,
@@ -149,6 +149,36 @@ export function checkArguments(
   if (tool.input !== undefined) return checkByLibrary(tool.input, args)
   const issues = schemaIssues(tool.schema, args)
   return issues.length > 0 ? { issues } : { args }
+}
+
+/**
+ * Throws, or rejects, if the tool does not take the arguments of a call that somebody approved: a deploy may have changed its schema, or
+ * the approval brought arguments of its own. The model cannot mend that, so it is not told. Returns a promise only if the schema does.
+ */
+export function assertFits(call: ToolCall, tool: Tool): Promise<void> | undefined {
+  const judge = ({ issues }: CheckedArguments): undefined => {
+    if (issues !== undefined) throw unfit(call, issues)
+  }
+  const threw = (thrown: unknown): never => {
+    throw unfit(call, [{ path: '', problem: `the schema threw: ${messageOf(thrown)}` }])
+  }
+  let checked: CheckedArguments | Promise<CheckedArguments>
+  try {
+    checked = checkArguments(call, tool)
+  } catch (thrown) {
+    return threw(thrown)
+  }
+  if (!(checked instanceof Promise)) return judge(checked)
+  const judged = checked.catch(threw).then(judge)
+  // Another call of the answer may throw first.
+  disown(judged)
+  return judged
+}
+
+/** An approved call cannot run as it was approved. Nothing has run, and the decision stays. */
+function unfit(call: ToolCall, issues: readonly Issue[]): ToolError {
+  const message = `call ${call.id} was approved, but the tool ${call.name} does not take its arguments (${issueText(issues)}): resume where it does, approve the call with other arguments, or deny it`
+  return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
 }
 
 /** The arguments as the model gave them. An adapter leaves them empty when it could not parse the text. */
@@ -306,16 +336,21 @@ function raised(call: ToolCall, thrown: unknown): ToolError {
   return toolFailure('handler_raised', call, message, { cause: thrown })
 }
 
-/** The arguments are invalid. The message names each place and its problem, as far as they fit. */
+/** The arguments are invalid. */
 function invalidArguments(call: ToolCall, issues: readonly Issue[]): ToolError {
-  let message = 'invalid arguments'
+  const message = `invalid arguments: ${issueText(issues)}`
+  return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
+}
+
+/** Each place and its problem, as far as they fit into a message. */
+function issueText(issues: readonly Issue[]): string {
+  let text = ''
   let told = 0
   for (const { path, problem } of issues) {
-    const text = path === '' ? problem : `${path}: ${problem}`
-    if (told > 0 && message.length + text.length > 260) break
-    message += `${told === 0 ? ':' : ';'} ${text}`
+    const one = path === '' ? problem : `${path}: ${problem}`
+    if (told > 0 && text.length + one.length > 240) break
+    text += told === 0 ? one : `; ${one}`
     told++
   }
-  if (told < issues.length) message += `; and ${issues.length - told} more`
-  return toolFailure('invalid_arguments', call, message, { metadata: { issues } })
+  return told < issues.length ? `${text}; and ${issues.length - told} more` : text
 }

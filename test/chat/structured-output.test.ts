@@ -6,7 +6,9 @@ import {
   chat,
   collect,
   createEngine,
+  extendEngine,
   generate,
+  handoff,
   jsonSchema,
   partialOutput,
   Session,
@@ -187,6 +189,19 @@ describe('chat with a schema', () => {
   })
 })
 
+test('repair needs a format, unless it is a default of the engine or another engine may have one', async () => {
+  for (const run of [generate, chat, step]) {
+    const going = run(engine(answer), messages, { repair: 1 })
+    await expect(going).rejects.toThrow('repair needs a responseFormat')
+    await run(engine(answer), messages, { repair: 0 })
+    await run(extendEngine(engine(answer), { repair: 1 }), messages)
+    await run(engine(answer), messages, { repair: 1, responseFormat: Place })
+    const tools = [handoff(engine(answer))]
+    if (run !== generate)
+      await run(extendEngine(engine(answer), { tools }), messages, { repair: 1 })
+  }
+})
+
 test('a session whose answer does not match is in status error, with the answer in its thread', async () => {
   const wrong: Script = [['text', 'no JSON at all']]
   const { session, result } = await Session.start(engine(wrong), messages, {
@@ -284,12 +299,12 @@ describe('a streamed structured answer', () => {
     }
   })
 
-  test('an output that JSON cannot hold is in the result; the event has the answer as it was written', async () => {
+  test('an output that JSON cannot hold is in the result; the event has it as JSON writes it', async () => {
     const When = z.object({ at: z.string().transform((text) => new Date(text)) })
     const script: Script = [['text', '{"at":"2026-01-01"}']]
     const stream = streamChat(engine(script), 'go', { responseFormat: When })
     const events = await collectEvents(stream)
-    expect(events.at(-1)).toMatchObject({ result: { output: { at: '2026-01-01' } } })
+    expect(events.at(-1)).toMatchObject({ result: { output: { at: '2026-01-01T00:00:00.000Z' } } })
     expect((await stream.result).output?.at).toEqual(new Date('2026-01-01'))
   })
 
@@ -541,4 +556,49 @@ test('a format that may be absent leaves the output possibly absent', async () =
   const stream = streamGenerate(engine(answer), 'go', { responseFormat: Place })
   expectTypeOf(stream.result).resolves.toHaveProperty('output')
   expect((await stream.result).output.city).toBe('Paris')
+})
+
+describe('an output that JSON cannot hold as it is', () => {
+  const lastOf = async (format: z.ZodType, text: string): Promise<unknown> => {
+    const stream = streamGenerate(engine([['text', text]]), messages, { responseFormat: format })
+    const last = (await collectEvents(stream)).at(-1)
+    return last?.type === 'message_completed' ? last.output : last
+  }
+
+  test('is in events as JSON writes it: defaults and coercions are kept', async () => {
+    const Post = z.object({
+      tags: z.array(z.string()).default([]),
+      n: z.coerce.number(),
+      when: z.string().transform((text) => new Date(text)),
+      gone: z
+        .string()
+        .optional()
+        .transform(() => undefined),
+      names: z.string().transform((name) => new Set([name])),
+      ids: z.string().transform((id) => new Map([[id, 1n]])),
+    })
+    const text = '{"n":"5","when":"2026-01-02","gone":"x","names":"Ada","ids":"a"}'
+    const when = '2026-01-02T00:00:00.000Z'
+    const plain = { tags: [], n: 5, when, names: ['Ada'], ids: [['a', '1']] }
+    expect(await lastOf(Post, text)).toEqual(plain)
+    const stream = streamChat(engine([['text', text]]), messages, { responseFormat: Post })
+    const last = (await collectEvents(stream)).at(-1)
+    expect(last).toMatchObject({ type: 'chat_completed', result: { output: plain } })
+    expect((await stream.result).output?.when).toEqual(new Date(when))
+  })
+
+  test('is the answer as the model wrote it, if it cannot be written', async () => {
+    const Loop = z.object({ n: z.number() }).transform((value) => {
+      const loop: { n: number; self?: unknown } = { n: value.n + 1 }
+      loop.self = loop
+      return loop
+    })
+    expect(await lastOf(Loop, '{"n":1}')).toEqual({ n: 1 })
+    expect(
+      await lastOf(
+        z.object({}).transform(() => undefined),
+        '{"n":1}',
+      ),
+    ).toEqual({ n: 1 })
+  })
 })

@@ -14,6 +14,7 @@ import {
   isAllmError,
   priceOf,
   Session,
+  step,
   tool,
   ValidationError,
   type BudgetOptions,
@@ -454,4 +455,25 @@ describe('a budget', () => {
   ])('%j is refused', (options, problem) => {
     expect(() => budget(options as BudgetOptions)).toThrow(problem)
   })
+})
+
+test('a call that failed before its answer began has cost nothing, and that is known', async () => {
+  const adapter = fake({ script: () => [['preflight_error', 'invalid_request', {}]] })
+  const engine = createEngine({ adapter, model: 'm' })
+  for (const run of [generate, step, chat]) {
+    const error: unknown = await run(engine, 'x').catch((thrown: unknown) => thrown)
+    if (!isAllmError(error) || error.partial === undefined) throw new Error('no partial result')
+    expect(costOf(error.partial, { m: { input: 1, output: 1 } })).toEqual({ total: 0, unknown: [] })
+  }
+})
+
+test.each([
+  ['a number', 5, 'what must be a response, a result or a list of them'],
+  ['nothing', undefined, 'what must be a response, a result or a list of them'],
+  ['a list with a text', [{ usage: {} }, 'x'], 'what[1] must be a response'],
+  ['a result without usage', { result: {} }, 'what.result must be a response'],
+])('%s cannot be priced', (_name, what, message) => {
+  // A caller without types may pass anything.
+  expect(() => costOf(what as never, {})).toThrow(message)
+  expect(() => costOf(what as never, {})).toThrow(ValidationError)
 })

@@ -286,3 +286,15 @@ test('unknown options are refused by name', async () => {
     'unknown key connectTimeout; did you mean connectTimeoutMs?',
   )
 })
+
+test('a client in place of the function that connects it is refused, and so is a function that gives none', async () => {
+  const client = plainClient([], () => Promise.resolve({}))
+  // A caller without types may pass anything.
+  const refused = {
+    kind: 'validation',
+    message: expect.stringContaining('connect must be a function'),
+  }
+  await expect(connectMcp(client as never)).rejects.toMatchObject(refused)
+  const none = connectMcp((async () => undefined) as never)
+  await expect(none).rejects.toThrow('client must be a connected MCP client')
+})

@@ -298,3 +298,13 @@ test('unknown options and values of the wrong kind are refused by name', async (
     mcpTools(client, { maxResultBytes: -1, trustAnnotations: 1 as never }),
   ).rejects.toThrow(/maxResultBytes|trustAnnotations/)
 })
+
+test.each([{}, undefined, 'http://localhost/mcp', { listTools: true }])(
+  '%j is refused as a client',
+  async (client) => {
+    const problem = 'client must be a connected MCP client'
+    // A caller without types may pass anything.
+    await expect(mcpTools(client as never)).rejects.toThrow(problem)
+    await expect(mcpTools(client as never)).rejects.toMatchObject({ kind: 'validation' })
+  },
+)

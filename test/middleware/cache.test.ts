@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Fetch } from '../../src/http/call.ts'
 import {
+  assistant,
   chat,
   createEngine,
   errorToJSON,
@@ -9,7 +10,10 @@ import {
   onTelemetry,
   streamGenerate,
   tool,
+  toolResult,
   user,
+  type JsonObject,
+  type ModelRequest,
   type StreamEvent,
 } from '../../src/index.ts'
 import { cache, memoryCache, type CacheStore } from '../../src/middleware.ts'
@@ -126,11 +130,24 @@ describe('the key', () => {
     ['the id of the run', base, { requestId: 'another' }],
     ['the id of the session', base, { sessionId: 'another' }],
     ['the time of a message', { ...base, messages: [{ ...user('hi'), metadata: { at: 12 } }] }, {}],
+    ['empty metadata of a message', { ...base, messages: [{ ...user('hi'), metadata: {} }] }, {}],
+    ['metadata of a message', { ...base, messages: [{ ...user('hi'), metadata: { by: 7 } }] }, {}],
   ])('does not cover %s', async (_what, request, options) => {
     const { adapter } = cached([hello, bye])
-    await adapter.generate?.({ ...base, messages: [{ ...user('hi'), metadata: { at: 11 } }] })
     await adapter.generate?.(base)
-    expect((await adapter.generate?.(request, options))?.outputText).not.toBe('')
+    expect((await adapter.generate?.(request, options))?.outputText).toBe('Hello')
+  })
+
+  test('covers that a result is an error, which providers are told', async () => {
+    const { adapter } = cached([hello, bye])
+    const asked = assistant('', { toolCalls: [{ id: 'c', name: 'add', arguments: {} }] })
+    const answered = (metadata: JsonObject): ModelRequest => ({
+      ...base,
+      messages: [user('hi'), asked, { ...toolResult('c', 'no'), metadata }],
+    })
+    expect((await adapter.generate?.(answered({})))?.outputText).toBe('Hello')
+    expect((await adapter.generate?.(answered({ isError: true })))?.outputText).toBe('Bye')
+    expect((await adapter.generate?.(answered({ isError: true, n: 1 })))?.outputText).toBe('Bye')
   })
 
   test('shows neither messages nor keys nor headers', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  agentTool,
   chat,
   createEngine,
   extendEngine,
@@ -9,6 +10,8 @@ import {
   tool,
 } from '../../src/index.ts'
 import { openai, openaiImages } from '../../src/openai.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
 import { collectEvents, fake } from '../../src/testing.ts'
 
 const weather = tool({ name: 'weather', description: 'd', schema: { type: 'object' } })
@@ -29,6 +32,11 @@ const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
     'an object of tools',
     () => createEngine({ tools: { weather } as never }),
     /^invalid options: tools must be a list, such as \[weather\], not an object$/,
+  ],
+  [
+    'one tool instead of a list',
+    () => createEngine({ tools: weather as never }),
+    /^invalid options: tools must be a list, such as \[tool\(\{ … \}\)\], not one tool$/,
   ],
   [
     'a prompt in an object',
@@ -116,4 +124,13 @@ describe('keys may be async', () => {
       cause: { message: 'vault is sealed' },
     })
   })
+})
+
+test('what is not an engine is named by its place', () => {
+  expect(() => createRuns({ engine: {} as never, store: memoryStore() })).toThrow(
+    /^engine of createRuns must be an engine made by createEngine$/,
+  )
+  expect(() => agentTool({ name: 'a', description: 'b' } as never)).toThrow(
+    /^engine of agentTool must be an engine made by createEngine$/,
+  )
 })

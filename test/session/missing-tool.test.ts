@@ -30,7 +30,7 @@ const lost = {
   kind: 'engine',
   reason: 'unknown_tool',
   message: expect.stringMatching(/c1 was approved.*no tool refund.*resume/),
-  metadata: { toolName: 'refund', toolCallId: 'c1' },
+  metadata: { toolName: 'refund', toolCallId: 'c1', missing: 'refund' },
 }
 
 describe('a call that was approved, and whose tool this engine does not have', () => {
@@ -115,11 +115,17 @@ describe('a call that was approved, and whose tool this engine does not have', (
     ]
     const outer = engineOf([help([refund], [call('c1', 'refund')])], [ask])
     const approved = Session.approve((await Session.start(outer, 'go')).session, 'a1/c1')
-    const inside = { ...lost, metadata: { toolName: 'refund', toolCallId: 'a1/c1' } }
-    for (const tools of [[help([other], answer)], [help([], answer)], []]) {
+    const facts = { toolName: 'refund', toolCallId: 'a1/c1' }
+    const inside = { ...lost, metadata: { ...facts, missing: 'refund' } }
+    for (const tools of [[help([other], answer)], [help([], answer)]]) {
       const going = Session.resume(engineOf(tools, [answer]), approved)
       await expect(going).rejects.toMatchObject(inside)
     }
+    await expect(Session.resume(engineOf([], [answer]), approved)).rejects.toMatchObject({
+      ...lost,
+      message: expect.stringMatching(/a1\/c1 was approved.*no tool help, the agent.*refund/),
+      metadata: { ...facts, missing: 'help' },
+    })
     const { session } = await Session.resume(engineOf([help([refund], answer)], [answer]), approved)
     expect([session.status, results(session)]).toEqual(['completed', ['Your money is on its way.']])
   })

@@ -189,9 +189,65 @@ test.each<[string, () => unknown, string, string | RegExp]>([
   [
     'properties that are a list',
     () => tool<JsonObject>({ ...base, schema: { type: 'object', properties: ['city'] } }),
-    'schema.properties["0"]',
-    notSchema,
+    'schema.properties',
+    'must be an object, not a list',
   ],
+  ...(
+    [
+      [
+        'type: "strng"',
+        { properties: { a: { type: 'strng' } } },
+        'properties.a.type',
+        /one of string, number, .* not "strng"/,
+      ],
+      [
+        'type: a list with a typo',
+        { properties: { a: { type: ['string', 'nul'] } } },
+        'properties.a.type[1]',
+        /not "nul"/,
+      ],
+      ['required: "a"', { required: 'a' }, 'required', /must be a list/],
+      ['required: [1]', { required: [1] }, 'required[0]', /must be a string/],
+      ['enum: "a"', { properties: { a: { enum: 'a' } } }, 'properties.a.enum', /must be a list/],
+      [
+        'items: "string"',
+        { properties: { a: { items: 'string' } } },
+        'properties.a.items',
+        notSchema,
+      ],
+      [
+        'minimum: "0"',
+        { properties: { a: { minimum: '0' } } },
+        'properties.a.minimum',
+        /must be a number/,
+      ],
+      [
+        'pattern: 5',
+        { properties: { a: { pattern: 5 } } },
+        'properties.a.pattern',
+        /must be a string/,
+      ],
+      [
+        'uniqueItems: "yes"',
+        { properties: { a: { uniqueItems: 'yes' } } },
+        'properties.a.uniqueItems',
+        /true or false/,
+      ],
+      ['anyOf: {}', { properties: { a: { anyOf: {} } } }, 'properties.a.anyOf', /must be a list/],
+      ['a typo in $defs', { $defs: { a: { type: 'text' } } }, '$defs.a.type', /not "text"/],
+      [
+        'a typo in items of a list',
+        { properties: { a: { items: [{ type: 'text' }] } } },
+        'properties.a.items[0].type',
+        /not "text"/,
+      ],
+    ] as const
+  ).map(([name, schema, path, problem]): [string, () => unknown, string, string | RegExp] => [
+    name,
+    () => tool<JsonObject>({ ...base, schema: { type: 'object', ...schema } }),
+    `schema.${path}`,
+    problem,
+  ]),
   [
     'a misspelt option',
     () => tool({ ...base, schema: {}, timeout: 5 } as never),
@@ -213,6 +269,12 @@ test.each<JsonObject>([
   { properties: { properties: { type: 'string' }, type: { const: 'a' } } },
   { type: 'object', 'x-order': ['a'] },
   { minProperties: 1 },
+  { properties: { a: { type: ['string', 'null'], minimum: 0, exclusiveMinimum: true } } },
+  { properties: { a: { type: 'array', items: [{ type: 'string' }], additionalItems: false } } },
+  {
+    properties: { type: { enum: [] }, required: true, enum: { $ref: '#/$defs/a' } },
+    $defs: { a: {} },
+  },
   { additionalProperties: { type: 'string' } },
   { anyOf: [{ type: 'object' }, { required: ['a'] }] },
 ])('the schema %j is legal', (schema) => {
