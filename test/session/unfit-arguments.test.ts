@@ -162,6 +162,19 @@ describe('an approved call whose arguments the tool does not take any more', () 
     ])
   })
 
+  test('that was started and may run again rests, and is not decided about twice', async () => {
+    const again = (...required: string[]): Tool => ({ ...publish(...required), idempotent: true })
+    const stream = Session.streamResume(engineOf([again('title')], done), await approved())
+    for await (const event of stream) if (event.type === 'tool_execution_started') break
+    const changedTool = again('title', 'audience')
+    const { session: failed } = await Session.resume(engineOf([changedTool], done), stream.session)
+    expect(failed).toMatchObject({ status: 'error', error: unfit })
+    expect(Session.legalOperations(failed)).not.toContain('deny')
+    expect(() => Session.deny(failed, 'c1')).toThrow('c1 was approved already')
+    const { session } = await Session.resume(engineOf([again('title')], done), failed)
+    expect([session.status, ran]).toEqual(['completed', [{ title: 'T' }]])
+  })
+
   test('fails a chat that takes the decision as an option', async () => {
     const { thread } = await chat(old(asked), 'go')
     const going = chat(changed(done), thread, { approvals: { c1: true } })
