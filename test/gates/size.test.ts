@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 51_400,
-  openaiChat: 48_400,
-  openaiResponses: 48_150,
+  openai: 51_600,
+  openaiChat: 48_550,
+  openaiResponses: 48_300,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 68_950,
+  three: 69_100,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 67_400,
-  talk: 53_450,
+  loop: 67_550,
+  talk: 53_550,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(71_950)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(72_100)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
