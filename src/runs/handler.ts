@@ -380,6 +380,8 @@ async function followed(service: Service, id: string, request: Request): Promise
   const header = request.headers.get('last-event-id') ?? undefined
   const query = new URL(request.url).searchParams.get('after') ?? undefined
   const known = numberOf(header === undefined ? 'after' : 'Last-Event-ID', header ?? query)
+  // Before the view is read: a command that is applied in between is younger than the view, and must not count as part of it.
+  const lastCommandId = (await store.look(id))?.lastCommandId ?? 0
   const info = await runs.get(id)
   if (info === undefined) return refusal(unknownSession)
   const { lastEventId, running } = info
@@ -390,7 +392,6 @@ async function followed(service: Service, id: string, request: Request): Promise
   if (header !== undefined && after === lastEventId && !running) {
     return new Response(null, { status: 204, headers: noStore })
   }
-  const lastCommandId = (await store.look(id))?.lastCommandId ?? 0
   const stop = new AbortController()
   const log = runs.follow(id, { after, commands: true, signal: stop.signal })
   const entries: LogEntries = log[Symbol.asyncIterator]()
