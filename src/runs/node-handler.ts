@@ -1,3 +1,5 @@
+import { anyFunction, assertValid, within } from '../schema/checks.ts'
+
 /** The part of a request of `node:http` that is used. Express's requests have it too. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined
@@ -33,6 +35,7 @@ export interface NodeResponse {
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
 ): (request: NodeRequest, response: NodeResponse) => void {
+  assertValid('invalid_options', within('handler', anyFunction(handler)))
   return (request, response) => {
     const gone = new AbortController()
     response.once('close', () => {
