@@ -9,6 +9,7 @@ import {
   anyFunction,
   assertValid,
   between,
+  fine,
   flag,
   jsonObject,
   must,
@@ -18,7 +19,6 @@ import {
   positiveInteger,
   shape,
   someText,
-  within,
   type Check,
 } from '../schema/checks.ts'
 import { applyCommand, createSession } from '../session/changes.ts'
@@ -182,12 +182,13 @@ export function createRuns(options: RunsOptions): Runs {
   const give = async (
     id: string,
     command: SessionCommand,
-    { idempotencyKey: key }: CommandOptions,
+    options: CommandOptions,
     busyAs: WhenBusy | undefined,
   ): Promise<Sent> => {
     assertOpen()
     assertSessionId(id)
-    if (key !== undefined) assertValid('invalid_options', within('idempotencyKey', someText(key)))
+    assertValid('invalid_options', commandOptions(options))
+    const { idempotencyKey: key } = options
     const before = await store.look(id)
     const lastEventId = before?.lastEventId ?? 0
     const repeated = async (): Promise<Sent> => {
@@ -279,9 +280,10 @@ export function createRuns(options: RunsOptions): Runs {
     } else await ringQueue(id)
   }
 
-  const close = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+  const close = async (options: CloseOptions = {}): Promise<void> => {
+    assertValid('invalid_options', closeOptions(options))
     isClosed = true
-    drainMs = ms
+    drainMs = options.drainMs ?? 5000
     drain.abort()
     for (const cancel of timers.values()) cancel()
     timers.clear()
@@ -297,6 +299,7 @@ export function createRuns(options: RunsOptions): Runs {
     },
     resume: async (id, options = {}) => give(id, { type: 'resume' }, options, 'refuse'),
     approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
+      assertValid('invalid_options', approveOptions(options))
       const command = { type: 'approve', toolCallId, arguments: args } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
@@ -305,6 +308,7 @@ export function createRuns(options: RunsOptions): Runs {
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
     submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
+      assertValid('invalid_options', resultOptions(options))
       const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
@@ -326,21 +330,28 @@ export function createRuns(options: RunsOptions): Runs {
       return followLog(reading, id, options ?? {}) as ReturnType<Runs['follow']>
     },
     handler: (options) => runsHandler({ runs, store, clock }, options),
-    wait: async (id, { signal } = {}) => {
+    wait: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
       assertSessionId(id)
+      const { signal } = options
       for (;;) {
         const state = await store.look(id)
-        const entries = followLog(reading, id, { after: state?.lastEventId, signal })
+        const entries = followLog(reading, id, { after: state?.lastEventId, signal }, true)
         // Only the end counts.
         while ((await entries.next()).done !== true);
-        signal?.throwIfAborted()
+        if (signal?.aborted === true) {
+          const cause: unknown = signal.reason
+          throw new StreamError('cancelled', `the wait for session ${id} was cancelled`, { cause })
+        }
         const rested = await readResult(store, id)
         if (rested !== undefined) return rested
         // It began between the two looks, or it was sent something more.
       }
     },
 
-    advance: async (id, { signal } = {}) => {
+    advance: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
+      const { signal } = options
       assertOpen()
       assertSessionId(id)
       if (signal === undefined) return advanceOnce(id)
@@ -353,7 +364,10 @@ export function createRuns(options: RunsOptions): Runs {
         ending.unlink()
       }
     },
-    due: async ({ limit = 1000 } = {}) => store.due({ limit }),
+    due: async (options = {}) => {
+      assertValid('invalid_options', dueOptions(options))
+      return store.due({ limit: options.limit ?? 1000 })
+    },
     recover: async () => {
       assertOpen()
       let count = 0
@@ -381,10 +395,11 @@ export function createRuns(options: RunsOptions): Runs {
         return pruning.stop()
       }
       const unlink = onAbort(drain.signal, () => void stopBoth())
-      const end = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+      const end = async (options: CloseOptions = {}): Promise<void> => {
+        assertValid('invalid_options', closeOptions(options))
         unlink()
         const pruned = stopBoth()
-        drainMs = ms
+        drainMs = options.drainMs ?? 5000
         ending.abort(new StreamError('cancelled', 'the worker was closed'))
         await loop.done
         await pruned
@@ -482,11 +497,28 @@ const sendOptions = optionsOf({
   whenBusy: oneOf(busyWays),
 } satisfies Record<keyof SendOptions, Check>)
 
+const ofCommand: Record<keyof CommandOptions, Check> = { idempotencyKey: someText }
+const commandOptions = optionsOf(ofCommand)
+// What they have more is checked with the command.
+const approveOptions = optionsOf({ ...ofCommand, arguments: () => fine })
+const resultOptions = optionsOf({ ...ofCommand, isError: () => fine })
+
+const abortSignal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
+
 const followOptions = optionsOf({
   after: nonNegativeInteger,
   commands: flag,
-  signal: must('an AbortSignal', (value) => isObject(value) && 'aborted' in value),
+  afterCommand: nonNegativeInteger,
+  signal: abortSignal,
 } satisfies Record<keyof FollowOptions, Check>)
+
+const signalOptions = optionsOf({ signal: abortSignal })
+
+const dueOptions = optionsOf({ limit: positiveInteger })
+
+const closeOptions = optionsOf({
+  drainMs: between(0, longestTimerMs),
+} satisfies Record<keyof CloseOptions, Check>)
 
 const workOptions = optionsOf({
   concurrency: positiveInteger,
