@@ -42,7 +42,7 @@ export interface RunsOptions {
   /**
    * Called when a session could not be advanced, because it cannot be read or the store failed, and when a worker could not ask the store for what
    * is due (without an id). It is tried again. Also when a command is stored and the queue could not be rung: `SessionError` `unavailable`. A sweep
-   * finds the command. Failures of a run are in its session, not here.
+   * finds the command. Failures of a run are in its session, not here. Without it, the first error is a warning of the process (`AllmWarning`).
    */
   readonly onError?: ((error: unknown, id?: string) => void) | undefined
 }
@@ -137,8 +137,8 @@ export interface Runs {
   prune(): Promise<number>
   /** That of the options: what a queue must know too. */
   readonly leaseMs: number
-  /** That of the options: `sweep` of `allm-ts/queues` calls it unless it has its own. */
-  readonly onError: RunsOptions['onError']
+  /** That of the options, or the one that warns: `sweep` of `allm-ts/queues` calls it unless it has its own. */
+  readonly onError: NonNullable<RunsOptions['onError']>
   /** Ends this process's part: runs are saved as they are and handed over; see `CloseOptions`. Commands are refused afterwards. */
   close(options?: CloseOptions): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -270,7 +270,10 @@ export interface HandlerOptions extends ViewOptions {
   readonly maxBodyBytes?: number | undefined
   /** How often something is sent on a quiet stream of events, so that proxies keep it open (15 000). */
   readonly heartbeatMs?: number | undefined
-  /** Told about every error whose text is not sent: those with status 500 and 503. It must not throw. */
+  /**
+   * Told about every error whose text is not sent: those with status 500 and 503, such as what `authorize` throws. It must not throw. Without it,
+   * the first one is a warning of the process (`AllmWarning`).
+   */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined
 }
 

@@ -1,6 +1,7 @@
 import { linkedAbort, onAbort } from '../core/abort.ts'
 import { reasonOf, startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
+import { warnOnce } from '../core/warning.ts'
 import { SessionError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { engineParts } from '../run/context.ts'
@@ -51,7 +52,10 @@ import { startWorking } from './worker.ts'
 export function createRuns(options: RunsOptions): Runs {
   assertValid('invalid_options', runsOptions(options))
   const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
-  const { onError, newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const { newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const onError =
+    options.onError ??
+    warnOnce('createRuns without onError: something failed that is in no session')
   // A mistake is reported here, and not by the first run.
   if (typeof engine !== 'function') engineParts(engine)
   const executes = options.execute ?? queue === undefined
@@ -119,7 +123,7 @@ export function createRuns(options: RunsOptions): Runs {
     timers.delete(id)
     const run: LocalRun = { waiters: [], again: false }
     local.set(id, run)
-    advanceToRest(id, run).catch((error: unknown) => onError?.(error, id))
+    advanceToRest(id, run).catch((error: unknown) => onError(error, id))
     return run
   }
   const advanceToRest = async (id: string, run: LocalRun): Promise<void> => {
@@ -137,7 +141,7 @@ export function createRuns(options: RunsOptions): Runs {
         waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
       } catch (error) {
         failure = error
-        onError?.(error, id)
+        onError(error, id)
         // What is stored is not lost: it is tried again.
         waitMs = leaseMs
       }
@@ -172,10 +176,10 @@ export function createRuns(options: RunsOptions): Runs {
         while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
       } catch (error) {
         // Its lease ends by itself, and then it is tried again.
-        onError?.(error, id)
+        onError(error, id)
       }
     }
-  const report = (error: unknown): void => onError?.(error)
+  const report = (error: unknown): void => onError(error)
   const prune = (): Promise<number> => store.prune({ keepMs: keepEventsMs, limit: pruneBatch })
 
   /** Stores a command, after it was checked, and sees to it that somebody applies it. */
@@ -262,7 +266,7 @@ export function createRuns(options: RunsOptions): Runs {
       await inTime(clock, ringMs, async () => queue.ring(id))
     } catch (error) {
       const message = `what was given to session ${id} is stored, but the queue could not be rung: ${thrownText(error)}`
-      onError?.(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
+      onError(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
     }
   }
 
