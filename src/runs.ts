@@ -7,6 +7,7 @@ export type {
   FollowOptions,
   HandlerOptions,
   RunAction,
+  RestedRun,
   RunInfo,
   RunQueue,
   RunRequest,

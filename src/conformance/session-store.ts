@@ -28,6 +28,9 @@ export const longText: string = '"double" \'single\' \\ 🦜 ünï \u0000 \ud800
   .repeat(1600)
   .slice(0, 65_536)
 
+/** A text that is not a session. */
+const half = '{"half'
+
 /** The cases for every session store. */
 export const sessionStoreCases: readonly StoreCase[] = [
   {
@@ -419,7 +422,17 @@ export const sessionStoreCases: readonly StoreCase[] = [
     run: (harness) =>
       withStore(harness, async ({ store, ...started }) => {
         await store.save(sessionOf('s'))
-        await provided(started.damage, 'damage')('s')
+        await provided(started.damage, 'damage')('s', half)
+        await demandRefused(store.load('s'), 'unreadable')
+      }),
+  },
+  {
+    name: 'another session in the place of a session is unreadable',
+    capability: 'damage',
+    run: (harness) =>
+      withStore(harness, async ({ store, ...started }) => {
+        await store.save(sessionOf('s'))
+        await provided(started.damage, 'damage')('s', JSON.stringify(sessionOf('t')))
         await demandRefused(store.load('s'), 'unreadable')
       }),
   },
@@ -430,10 +443,10 @@ export const sessionStoreCases: readonly StoreCase[] = [
       withStore(harness, async ({ store, ...started }) => {
         const damage = provided(started.damage, 'damage')
         await store.save(sessionOf('s'))
-        await damage('s')
+        await damage('s', half)
         const version = await store.save(sessionOf('s', 'mended'))
         await demandStored(store, sessionOf('s', 'mended'), version)
-        await damage('s')
+        await damage('s', half)
         await store.delete('s')
         const stored = await store.load('s')
         demand(stored === undefined, {
@@ -499,8 +512,11 @@ export interface StartedStore {
   readonly store: SessionStore
   /** Opens another store at the same location, as another process would. */
   readonly reopen?: (() => SessionStore | Promise<SessionStore>) | undefined
-  /** Makes the session with this id unreadable. */
-  readonly damage?: ((id: string) => unknown) | undefined
+  /**
+   * Makes the session with this id unreadable: what is stored in its place is `text`, half a JSON or another session. A harness that cannot
+   * store it damages the session in another way.
+   */
+  readonly damage?: ((id: string, text: string) => unknown) | undefined
   /** Makes the next save fail in the middle of its write. */
   readonly interruptNextSave?: (() => unknown) | undefined
   /** Closes everything that is still open. Called once, after the case. */

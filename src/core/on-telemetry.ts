@@ -12,6 +12,7 @@ import {
   type SpanOutcome,
   type TelemetryEvent,
 } from './telemetry.ts'
+import { warn } from './warning.ts'
 
 /**
  * Called with every telemetry event. It cannot break a run: what it throws, or rejects with, is reported once for each listener,
@@ -152,21 +153,10 @@ function call(subscription: Subscription, event: TelemetryEvent): void {
   }
 }
 
-/** The parts of the runtimes that report an error without stopping anything. */
-interface Host {
-  readonly process?: { emitWarning?(text: string, options: { readonly type: string }): void }
-  reportError?(error: unknown): void
-}
-
 function reportOnce(subscription: Subscription, error: unknown): void {
   if (subscription.failed) return
   subscription.failed = true
-  // Not every runtime has both, so their types are not used here.
-  const host = globalThis as Host
-  const text = `a telemetry listener failed: ${redact(thrownText(error))}`
-  if (host.process?.emitWarning !== undefined)
-    host.process.emitWarning(text, { type: 'AllmWarning' })
-  else host.reportError?.(error)
+  warn(`a telemetry listener failed: ${redact(thrownText(error))}`, error)
 }
 
 /** Does a piece of a span's work inside what each listener puts around it. */

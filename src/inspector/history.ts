@@ -142,6 +142,7 @@ export function followed(
   const stop = new AbortController()
   const log = place.runs.follow(id, {
     after: settings.after,
+    afterCommand: settings.afterCommand,
     commands: true,
     signal: stop.signal,
   })
@@ -171,7 +172,7 @@ async function* followChunks(
   { clock, store }: Place,
   id: string,
   entries: LogEntries,
-  { heartbeatMs, afterCommand = 0 }: FollowSettings,
+  { heartbeatMs }: FollowSettings,
 ): AsyncGenerator<string, void> {
   const log = paced(entries, clock, heartbeatMs)
   try {
@@ -182,7 +183,7 @@ async function* followChunks(
       if (done === true) break
       if (entry === undefined) yield ':\n\n'
       else if ('event' in entry) yield `id: ${entry.id}\ndata: ${JSON.stringify(entry)}\n\n`
-      else if (entry.id > afterCommand) yield `data: ${JSON.stringify(entry)}\n\n`
+      else yield `data: ${JSON.stringify(entry)}\n\n`
     }
     const state = await store.look(id)
     const rest = { status: state?.status ?? 'idle', lastEventId: state?.lastEventId ?? 0 }

@@ -101,7 +101,7 @@ export type Priced =
   | AnswerUsage
   | Pick<StepResult, 'response'>
   | Pick<ChatOutcome, 'steps' | 'usage' | 'innerAnswers' | 'finalResponse'>
-  | { readonly result: Priced }
+  | { readonly result: Priced; readonly pruned?: true }
   | readonly Priced[]
 
 /** What something cost, as far as that is known. */
@@ -161,7 +161,8 @@ const checkedTables = /* @__PURE__ */ new WeakSet<PriceTable>()
 /** The answers, each once. */
 function answersIn(what: Priced): readonly AnswerUsage[] {
   if (isList(what)) return what.flatMap(answersIn)
-  if ('result' in what) return answersIn(what.result)
+  // Of a run whose log is not kept any more nothing is known.
+  if ('result' in what) return what.pruned === true ? [{ usage: {} }] : answersIn(what.result)
   if ('response' in what) return answersIn(what.response)
   if (!('steps' in what)) return hasBegun(what) ? [what] : []
   const { steps, innerAnswers = [], usage } = what

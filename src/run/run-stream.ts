@@ -395,7 +395,8 @@ export function webStream<Item, Shown>(
  * Events as a response of server-sent events: `id:` is the number of the event, `data:` is what a browser may see of it. The
  * events have no name of their own, so that `onmessage` of an `EventSource` gets them.
  *
- * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too.
+ * The response starts before a run can fail, so a failure before the first event is sent as an `error` event too. After the last
+ * event comes one with the name `end`, which tells a whole answer from one that was cut on its way.
  */
 function eventResponse(events: Events, options: StreamOptions, init: HttpResponseInit): Response {
   const { include, ...response } = init
@@ -409,7 +410,7 @@ function eventResponse(events: Events, options: StreamOptions, init: HttpRespons
     const shown = options.show(event, { include })
     return shown ? `id: ${id}\ndata: ${JSON.stringify(shown)}\n\n` : ''
   }
-  return sseResponse(told, written, response)
+  return sseResponse(told, written, response, 'event: end\ndata: {"type":"end"}\n\n')
 }
 
 /** What `write` makes of items, and `ending` at the end, as a response of server-sent events. Given headers win over the usual ones. */

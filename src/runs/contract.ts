@@ -42,7 +42,7 @@ export interface RunsOptions {
   /**
    * Called when a session could not be advanced, because it cannot be read or the store failed, and when a worker could not ask the store for what
    * is due (without an id). It is tried again. Also when a command is stored and the queue could not be rung: `SessionError` `unavailable`. A sweep
-   * finds the command. Failures of a run are in its session, not here.
+   * finds the command. Failures of a run are in its session, not here. Without it, the first error is a warning of the process (`AllmWarning`).
    */
   readonly onError?: ((error: unknown, id?: string) => void) | undefined
 }
@@ -98,7 +98,8 @@ export interface Runs {
   delete(id: string): Promise<void>
   /**
    * The events of the session from the log, and then as they are written, from any process. Ends when the session is at rest: no command
-   * is queued, nothing is due, nobody owns it. Without `after` it begins with the oldest event that is kept.
+   * is queued, nothing is due, nobody owns it. Without `after` it begins with the oldest event that is kept. When the signal is aborted it
+   * ends as if it were left. An unknown session throws `SessionError` `illegal_status`.
    */
   follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
   follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
@@ -109,8 +110,11 @@ export interface Runs {
    */
   handler(options: HandlerOptions): RunsHandler
 
-  /** The session and the result of its last run, when it is at rest. */
-  wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<SessionResult>
+  /**
+   * The session and the result of its last run, when it is at rest. Rejects with `SessionError` `illegal_status` if nobody has sent the
+   * session anything, and with `StreamError` `cancelled` when the signal is aborted; its reason is the `cause`. The run goes on.
+   */
+  wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<RestedRun>
 
   /**
    * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, runs to a resting point, gives the lease back. It does not
@@ -133,8 +137,8 @@ export interface Runs {
   prune(): Promise<number>
   /** That of the options: what a queue must know too. */
   readonly leaseMs: number
-  /** That of the options: `sweep` of `allm-ts/queues` calls it unless it has its own. */
-  readonly onError: RunsOptions['onError']
+  /** That of the options, or the one that warns: `sweep` of `allm-ts/queues` calls it unless it has its own. */
+  readonly onError: NonNullable<RunsOptions['onError']>
   /** Ends this process's part: runs are saved as they are and handed over; see `CloseOptions`. Commands are refused afterwards. */
   close(options?: CloseOptions): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -181,9 +185,23 @@ export interface RunInfo {
 export interface FollowOptions {
   /** The number of the last event that is known. If later ones are not kept any more, `follow` throws `SessionError` `stale`. */
   readonly after?: number | undefined
-  /** Also the commands that were applied or refused. */
+  /** Also the commands that were applied or refused. They are numbered apart from the events. */
   readonly commands?: boolean | undefined
+  /**
+   * The number of the last command that is known, with `commands`: only later ones come. Without it, those come that were applied when the log had
+   * `after` events or more, so that the last ones may come again.
+   */
+  readonly afterCommand?: number | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+/** A session at rest, and the result of its last run. */
+export interface RestedRun extends SessionResult {
+  /**
+   * The log of the run is not kept any more (`keepEventsMs`), so that the result is only what the session tells: its `outputText` and why it
+   * halted. What it does not tell is absent or empty: `output`, `usage`, `steps`.
+   */
+  readonly pruned?: true
 }
 
 /** What `advance` did. */
@@ -252,7 +270,10 @@ export interface HandlerOptions extends ViewOptions {
   readonly maxBodyBytes?: number | undefined
   /** How often something is sent on a quiet stream of events, so that proxies keep it open (15 000). */
   readonly heartbeatMs?: number | undefined
-  /** Told about every error whose text is not sent: those with status 500 and 503. It must not throw. */
+  /**
+   * Told about every error whose text is not sent: those with status 500 and 503, such as what `authorize` throws. It must not throw. Without it,
+   * the first one is a warning of the process (`AllmWarning`).
+   */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined
 }
 

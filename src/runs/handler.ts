@@ -1,5 +1,6 @@
 import { onAbort } from '../core/abort.ts'
 import { paced, type Clock } from '../core/clock.ts'
+import { warnOnce } from '../core/warning.ts'
 import { isAllmError, type SessionErrorReason } from '../errors/errors.ts'
 import { shownEvent, viewChecks, type ViewEvent, type ViewOptions } from '../run/view-event.ts'
 import {
@@ -71,7 +72,8 @@ export interface Served {
 export function runsHandler(served: Served, options: HandlerOptions): RunsHandler {
   assertValid('invalid_options', handlerOptions(options))
   const { include, accept = [], maxBodyBytes = 8 * 1024 * 1024 } = options
-  const { authorize, onError, heartbeatMs } = options
+  const { authorize, heartbeatMs } = options
+  const { onError = warnOnce('runs.handler without onError: a request failed') } = options
   const view = { include }
   const service: Service = { ...served, view, accept, maxBodyBytes, heartbeatMs, onError }
   return async (request) => {
@@ -87,7 +89,7 @@ export function runsHandler(served: Served, options: HandlerOptions): RunsHandle
       return await serve(service, route, request, allowed as Authorized) // It was just checked.
     } catch (error) {
       const problem = problemOf(error)
-      if (problem.status >= 500) onError?.(error, request)
+      if (problem.status >= 500) onError(error, request)
       return refusal(problem)
     }
   }
@@ -99,7 +101,7 @@ interface Service extends Served {
   readonly accept: readonly AcceptedPart[]
   readonly maxBodyBytes: number
   readonly heartbeatMs: HandlerOptions['heartbeatMs']
-  readonly onError: HandlerOptions['onError']
+  readonly onError: NonNullable<HandlerOptions['onError']>
 }
 
 const optional: Record<Exclude<keyof HandlerOptions, 'authorize'>, Check> = {
@@ -380,6 +382,8 @@ async function followed(service: Service, id: string, request: Request): Promise
   const header = request.headers.get('last-event-id') ?? undefined
   const query = new URL(request.url).searchParams.get('after') ?? undefined
   const known = numberOf(header === undefined ? 'after' : 'Last-Event-ID', header ?? query)
+  // Before the view is read: a command that is applied in between is younger than the view, and must not count as part of it.
+  const lastCommandId = (await store.look(id))?.lastCommandId ?? 0
   const info = await runs.get(id)
   if (info === undefined) return refusal(unknownSession)
   const { lastEventId, running } = info
@@ -390,7 +394,6 @@ async function followed(service: Service, id: string, request: Request): Promise
   if (header !== undefined && after === lastEventId && !running) {
     return new Response(null, { status: 204, headers: noStore })
   }
-  const lastCommandId = (await store.look(id))?.lastCommandId ?? 0
   const stop = new AbortController()
   const log = runs.follow(id, { after, commands: true, signal: stop.signal })
   const entries: LogEntries = log[Symbol.asyncIterator]()
@@ -468,7 +471,7 @@ function eventStream(
       entries.return?.().catch(() => undefined)
     },
     // A store that is gone ends the stream without `rest`, so the client comes back.
-    onError: (error) => service.onError?.(error, request),
+    onError: (error) => service.onError(error, request),
   })
 }
 

@@ -1,3 +1,6 @@
+import { warnOnce } from '../core/warning.ts'
+import { anyFunction, assertValid, within } from '../schema/checks.ts'
+
 /** The part of a request of `node:http` that is used. Express's requests have it too. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined
@@ -28,27 +31,35 @@ export interface NodeResponse {
  * `createServer(toNodeHandler(handler))`.
  *
  * Bodies stream in both directions, as fast as the other side reads. The signal of the request is aborted when the
- * connection is closed. A handler that throws is answered with status 500.
+ * connection is closed. A handler that throws is answered with status 500, and the first error is a warning of the process (`AllmWarning`).
  */
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
 ): (request: NodeRequest, response: NodeResponse) => void {
+  assertValid('invalid_options', within('handler', anyFunction(handler)))
+  const report = warnOnce('a handler of toNodeHandler threw')
   return (request, response) => {
     const gone = new AbortController()
     response.once('close', () => {
       if (!response.writableFinished) gone.abort()
     })
-    respond(handler, request, response, gone.signal).catch(() => response.destroy())
+    respond({ handler, report }, request, response, gone.signal).catch(() => response.destroy())
   }
 }
 
+/** A handler, and who is told of what it throws. */
+interface Mounted {
+  readonly handler: (request: Request) => Response | Promise<Response>
+  readonly report: (error: unknown) => void
+}
+
 async function respond(
-  handler: (request: Request) => Response | Promise<Response>,
+  mounted: Mounted,
   request: NodeRequest,
   response: NodeResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await answerTo(handler, request, signal)
+  const answer = await answerTo(mounted, request, signal)
   const headers: Record<string, string | string[]> = Object.fromEntries(answer.headers)
   const cookies = answer.headers.getSetCookie()
   if (cookies.length > 0) headers['set-cookie'] = cookies
@@ -70,7 +81,7 @@ async function respond(
 }
 
 async function answerTo(
-  handler: (request: Request) => Response | Promise<Response>,
+  { handler, report }: Mounted,
   request: NodeRequest,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -83,7 +94,8 @@ async function answerTo(
   }
   try {
     return await handler(web)
-  } catch {
+  } catch (error) {
+    report(error)
     const body = { reason: 'internal', message: 'something went wrong on the server' }
     return Response.json(body, { status: 500 })
   }

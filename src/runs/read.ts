@@ -6,7 +6,6 @@ import {
   finalizeSession,
   reduceSession,
   type SessionReducer,
-  type SessionResult,
 } from '../session/reduce.ts'
 import type { LogEntry, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
@@ -14,7 +13,7 @@ import { defined } from '../types/guards.ts'
 import { messageText, type Message } from '../types/message.ts'
 import type { ChatOutcome, ChatResult, HaltedReason } from '../types/results.ts'
 import type { Session, SessionStatus } from '../types/session.ts'
-import type { FollowOptions, RunInfo } from './contract.ts'
+import type { FollowOptions, RestedRun, RunInfo } from './contract.ts'
 
 /** Where runs are read, and by which clock their readers wait. */
 export interface Reading {
@@ -61,14 +60,14 @@ export function noSession(id: string): SessionError {
 }
 
 /** The session at rest, and the result of its last run from the first snapshot on; nothing while it runs. */
-export async function readResult(store: RunStore, id: string): Promise<SessionResult | undefined> {
+export async function readResult(store: RunStore, id: string): Promise<RestedRun | undefined> {
   const info = await readSession(store, id)
   if (info === undefined) throw noSession(id)
   const { session, lastEventId, running } = info
   if (running) return undefined
   const first = await store.readSnapshot(id, lastEventId)
   // The log is not kept for ever.
-  if (first === undefined) return { session, result: restedResult(session) }
+  if (first === undefined) return { session, result: restedResult(session), pruned: true }
   const { reducer } = await foldLog(store, id, first.session, first.lastEventId)
   return { session, result: finalizeSession(reducer).result }
 }
@@ -128,24 +127,36 @@ async function foldLog(
   }
 }
 
-/** The entries of a log and then those that are written, until the session is at rest. */
+/**
+ * The entries of a log and then those that are written, until the session is at rest. An unknown session throws, unless it may be
+ * about to be made.
+ */
 export async function* followLog(
   { store, clock }: Reading,
   id: string,
   options: FollowOptions,
+  mayBeUnknown = false,
 ): AsyncGenerator<LogEntry, void> {
   assertSessionId(id)
   const { after = 0, commands = false, signal } = options
   let last = after
-  let lastCommand: number | undefined
+  let lastCommand = options.afterCommand
+  let isKnown = mayBeUnknown
   const hints = listen(store, id, clock)
   try {
     for (;;) {
       if (isAborted(signal)) return
       // The state is read first: if nothing runs in it, the entries that are read then are all there are.
       const state = await store.look(id)
-      if (state !== undefined && state.lastEventId < last)
-        throw unknownNumber(id, last, state.lastEventId)
+      // It may be deleted while it is followed.
+      if (state === undefined && !isKnown) throw noSession(id)
+      isKnown = true
+      if (state !== undefined && state.lastEventId < last) {
+        throw unknownNumber(id, 'event', last, state.lastEventId)
+      }
+      if (state !== undefined && lastCommand !== undefined && state.lastCommandId < lastCommand) {
+        throw unknownNumber(id, 'command', lastCommand, state.lastCommandId)
+      }
       const entries = await store.readEvents(id, {
         after: last,
         afterCommand: lastCommand,
@@ -185,11 +196,21 @@ function notKept(id: string, last: number, first: number): SessionError {
   )
 }
 
-function unknownNumber(id: string, last: number, end: number): SessionError {
+function unknownNumber(
+  id: string,
+  what: 'event' | 'command',
+  last: number,
+  end: number,
+): SessionError {
   return new SessionError(
     'stale',
-    `session ${id} has no event ${last}: its log ends with ${end}. It was deleted and made again; read it and follow it from its lastEventId`,
-    { metadata: { id, after: last, lastEventId: end } },
+    `session ${id} has no ${what} ${last}: its log ends with ${end}. It was deleted and made again; read it and follow it from its lastEventId`,
+    {
+      metadata:
+        what === 'event'
+          ? { id, after: last, lastEventId: end }
+          : { id, afterCommand: last, lastCommandId: end },
+    },
   )
 }
 

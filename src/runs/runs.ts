@@ -1,6 +1,7 @@
 import { linkedAbort, onAbort } from '../core/abort.ts'
 import { reasonOf, startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
+import { warnOnce } from '../core/warning.ts'
 import { SessionError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { engineParts } from '../run/context.ts'
@@ -9,6 +10,7 @@ import {
   anyFunction,
   assertValid,
   between,
+  fine,
   flag,
   jsonObject,
   must,
@@ -18,7 +20,6 @@ import {
   positiveInteger,
   shape,
   someText,
-  within,
   type Check,
 } from '../schema/checks.ts'
 import { applyCommand, createSession } from '../session/changes.ts'
@@ -51,7 +52,10 @@ import { startWorking } from './worker.ts'
 export function createRuns(options: RunsOptions): Runs {
   assertValid('invalid_options', runsOptions(options))
   const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
-  const { onError, newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const { newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const onError =
+    options.onError ??
+    warnOnce('createRuns without onError: something failed that is in no session')
   // A mistake is reported here, and not by the first run.
   if (typeof engine !== 'function') engineParts(engine, 'engine of createRuns')
   const executes = options.execute ?? queue === undefined
@@ -119,7 +123,7 @@ export function createRuns(options: RunsOptions): Runs {
     timers.delete(id)
     const run: LocalRun = { waiters: [], again: false }
     local.set(id, run)
-    advanceToRest(id, run).catch((error: unknown) => onError?.(error, id))
+    advanceToRest(id, run).catch((error: unknown) => onError(error, id))
     return run
   }
   const advanceToRest = async (id: string, run: LocalRun): Promise<void> => {
@@ -137,7 +141,7 @@ export function createRuns(options: RunsOptions): Runs {
         waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
       } catch (error) {
         failure = error
-        onError?.(error, id)
+        onError(error, id)
         // What is stored is not lost: it is tried again.
         waitMs = leaseMs
       }
@@ -172,22 +176,23 @@ export function createRuns(options: RunsOptions): Runs {
         while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
       } catch (error) {
         // Its lease ends by itself, and then it is tried again.
-        onError?.(error, id)
+        onError(error, id)
       }
     }
-  const report = (error: unknown): void => onError?.(error)
+  const report = (error: unknown): void => onError(error)
   const prune = (): Promise<number> => store.prune({ keepMs: keepEventsMs, limit: pruneBatch })
 
   /** Stores a command, after it was checked, and sees to it that somebody applies it. */
   const give = async (
     id: string,
     command: SessionCommand,
-    { idempotencyKey: key }: CommandOptions,
+    options: CommandOptions,
     busyAs: WhenBusy | undefined,
   ): Promise<Sent> => {
     assertOpen()
     assertSessionId(id)
-    if (key !== undefined) assertValid('invalid_options', within('idempotencyKey', someText(key)))
+    assertValid('invalid_options', commandOptions(options))
+    const { idempotencyKey: key } = options
     const before = await store.look(id)
     const lastEventId = before?.lastEventId ?? 0
     const repeated = async (): Promise<Sent> => {
@@ -261,7 +266,7 @@ export function createRuns(options: RunsOptions): Runs {
       await inTime(clock, ringMs, async () => queue.ring(id))
     } catch (error) {
       const message = `what was given to session ${id} is stored, but the queue could not be rung: ${thrownText(error)}`
-      onError?.(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
+      onError(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
     }
   }
 
@@ -279,9 +284,10 @@ export function createRuns(options: RunsOptions): Runs {
     } else await ringQueue(id)
   }
 
-  const close = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+  const close = async (options: CloseOptions = {}): Promise<void> => {
+    assertValid('invalid_options', closeOptions(options))
     isClosed = true
-    drainMs = ms
+    drainMs = options.drainMs ?? 5000
     drain.abort()
     for (const cancel of timers.values()) cancel()
     timers.clear()
@@ -297,6 +303,7 @@ export function createRuns(options: RunsOptions): Runs {
     },
     resume: async (id, options = {}) => give(id, { type: 'resume' }, options, 'refuse'),
     approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
+      assertValid('invalid_options', approveOptions(options))
       const command = { type: 'approve', toolCallId, arguments: args } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
@@ -305,6 +312,7 @@ export function createRuns(options: RunsOptions): Runs {
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
     submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
+      assertValid('invalid_options', resultOptions(options))
       const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
@@ -326,21 +334,28 @@ export function createRuns(options: RunsOptions): Runs {
       return followLog(reading, id, options ?? {}) as ReturnType<Runs['follow']>
     },
     handler: (options) => runsHandler({ runs, store, clock }, options),
-    wait: async (id, { signal } = {}) => {
+    wait: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
       assertSessionId(id)
+      const { signal } = options
       for (;;) {
         const state = await store.look(id)
-        const entries = followLog(reading, id, { after: state?.lastEventId, signal })
+        const entries = followLog(reading, id, { after: state?.lastEventId, signal }, true)
         // Only the end counts.
         while ((await entries.next()).done !== true);
-        signal?.throwIfAborted()
+        if (signal?.aborted === true) {
+          const cause: unknown = signal.reason
+          throw new StreamError('cancelled', `the wait for session ${id} was cancelled`, { cause })
+        }
         const rested = await readResult(store, id)
         if (rested !== undefined) return rested
         // It began between the two looks, or it was sent something more.
       }
     },
 
-    advance: async (id, { signal } = {}) => {
+    advance: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
+      const { signal } = options
       assertOpen()
       assertSessionId(id)
       if (signal === undefined) return advanceOnce(id)
@@ -353,7 +368,10 @@ export function createRuns(options: RunsOptions): Runs {
         ending.unlink()
       }
     },
-    due: async ({ limit = 1000 } = {}) => store.due({ limit }),
+    due: async (options = {}) => {
+      assertValid('invalid_options', dueOptions(options))
+      return store.due({ limit: options.limit ?? 1000 })
+    },
     recover: async () => {
       assertOpen()
       let count = 0
@@ -381,10 +399,11 @@ export function createRuns(options: RunsOptions): Runs {
         return pruning.stop()
       }
       const unlink = onAbort(drain.signal, () => void stopBoth())
-      const end = async ({ drainMs: ms = 5000 }: CloseOptions = {}): Promise<void> => {
+      const end = async (options: CloseOptions = {}): Promise<void> => {
+        assertValid('invalid_options', closeOptions(options))
         unlink()
         const pruned = stopBoth()
-        drainMs = ms
+        drainMs = options.drainMs ?? 5000
         ending.abort(new StreamError('cancelled', 'the worker was closed'))
         await loop.done
         await pruned
@@ -482,11 +501,28 @@ const sendOptions = optionsOf({
   whenBusy: oneOf(busyWays),
 } satisfies Record<keyof SendOptions, Check>)
 
+const ofCommand: Record<keyof CommandOptions, Check> = { idempotencyKey: someText }
+const commandOptions = optionsOf(ofCommand)
+// What they have more is checked with the command.
+const approveOptions = optionsOf({ ...ofCommand, arguments: () => fine })
+const resultOptions = optionsOf({ ...ofCommand, isError: () => fine })
+
+const abortSignal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
+
 const followOptions = optionsOf({
   after: nonNegativeInteger,
   commands: flag,
-  signal: must('an AbortSignal', (value) => isObject(value) && 'aborted' in value),
+  afterCommand: nonNegativeInteger,
+  signal: abortSignal,
 } satisfies Record<keyof FollowOptions, Check>)
+
+const signalOptions = optionsOf({ signal: abortSignal })
+
+const dueOptions = optionsOf({ limit: positiveInteger })
+
+const closeOptions = optionsOf({
+  drainMs: between(0, longestTimerMs),
+} satisfies Record<keyof CloseOptions, Check>)
 
 const workOptions = optionsOf({
   concurrency: positiveInteger,

@@ -1,6 +1,5 @@
 import { randomId } from '../core/ids.ts'
 import { SessionError } from '../errors/errors.ts'
-import { parseSession } from '../session/saved.ts'
 import { defined } from '../types/guards.ts'
 import type { Session } from '../types/session.ts'
 import {
@@ -36,6 +35,7 @@ import {
   type FileRecord,
   type QueuedCommand,
 } from './file-record.ts'
+import { storedSession } from './session-store.ts'
 
 /** Where a session is stored, and what is there. */
 export interface Place {
@@ -369,9 +369,7 @@ export async function readSessionOf(
 ): Promise<Session | undefined> {
   const text = await found(disk.files.readFile(`${folder}/${entry}`, 'utf8'))
   if (text === undefined) return undefined
-  const session = parseSession(text.slice(text.indexOf('\n') + 1))
-  if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
-  return session
+  return storedSession(id, text.slice(text.indexOf('\n') + 1))
 }
 
 /** The record in a file of version 0.1.0. */
@@ -386,9 +384,7 @@ export async function recordOfOldFile(disk: Disk, id: string, old: OldFile): Pro
 export function readOldFile(id: string, old: OldFile): { version: number; session: Session } {
   const parts = splitOldText(old.text)
   if (parts === undefined) throw unreadable(id, 'its file was not written by fileStore')
-  const session = parseSession(parts.text)
-  if (session.id !== id) throw unreadable(id, `its file holds session ${named(session.id)}`)
-  return { version: parts.version, session }
+  return { version: parts.version, session: storedSession(id, parts.text) }
 }
 
 function splitOldText(

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../core/clock.ts'
 import { assertOptions } from '../schema/checks.ts'
-import { parseSession, stringifySession } from '../session/saved.ts'
+import { stringifySession } from '../session/saved.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -28,6 +28,7 @@ import {
   matchesRow,
   refuseStale,
   selectIds,
+  storedSession,
   type Lease,
   type SessionRow,
 } from './session-store.ts'
@@ -95,7 +96,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       const record = records.get(id)
       if (record?.text === undefined) return undefined
       const { version, updatedAt, folded: lastEventId } = record
-      return { session: parseSession(record.text), version, updatedAt, lastEventId }
+      return { session: storedSession(id, record.text), version, updatedAt, lastEventId }
     },
     save: async (session, options = {}) => {
       assertSaveOptions(options)
@@ -199,7 +200,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
     readSnapshot: async (id, at) => {
       assertSessionId(id)
       const found = records.get(id)?.snapshots.findLast(({ lastEventId }) => lastEventId <= at)
-      return found && { session: parseSession(found.text), lastEventId: found.lastEventId }
+      return found && { session: storedSession(id, found.text), lastEventId: found.lastEventId }
     },
     look: async (id) => {
       assertSessionId(id)

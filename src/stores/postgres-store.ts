@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { isAllmError, SessionError } from '../errors/errors.ts'
 import { assertValid, flag, optionsOf, refuse, text, type Check } from '../schema/checks.ts'
-import { parseSession, stringifySession } from '../session/saved.ts'
+import { stringifySession } from '../session/saved.ts'
 import { defined, isObject } from '../types/guards.ts'
 import { migration, statementsOf, stopMark, tablesOf } from './postgres-sql.ts'
 import {
@@ -17,6 +17,7 @@ import {
   assertSaveOptions,
   assertSessionId,
   refuseStale,
+  storedSession,
   type ListOptions,
   type SaveOptions,
   type SessionRow,
@@ -246,7 +247,7 @@ export function postgresStore(
       const row = await rowOf<TextColumns>(`${named(id)} cannot be loaded`, sql.load, [id])
       return (
         row && {
-          session: parseSession(row.body),
+          session: storedSession(id, row.body),
           version: Number(row.version),
           updatedAt: Number(row.updated_at),
           lastEventId: Number(row.folded),
@@ -361,7 +362,7 @@ export function postgresStore(
       assertSessionId(id)
       const what = `the snapshot of ${named(id)} cannot be read`
       const row = await rowOf<SnapshotColumns>(what, sql.readSnapshot, [id, at])
-      return row && { session: parseSession(row.body), lastEventId: Number(row.last_event) }
+      return row && { session: storedSession(id, row.body), lastEventId: Number(row.last_event) }
     },
     look: async (id) => {
       assertSessionId(id)

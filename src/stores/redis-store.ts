@@ -1,7 +1,7 @@
 import { startTimer, systemClock, type CancelTimer } from '../core/clock.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { assertOptions } from '../schema/checks.ts'
-import { parseSession, stringifySession } from '../session/saved.ts'
+import { stringifySession } from '../session/saved.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -28,6 +28,7 @@ import {
   isBefore,
   matchesRow,
   refuseStale,
+  storedSession,
   type ListOptions,
   type SessionRow,
 } from './session-store.ts'
@@ -147,7 +148,7 @@ export function redisStore(
       assertSessionId(id)
       const [body, version, updated, folded] = await run('load', id)
       if (typeof body !== 'string') return undefined
-      const session = parseSession(body)
+      const session = storedSession(id, body)
       return {
         session,
         version: Number(version),
@@ -261,7 +262,7 @@ export function redisStore(
       assertSessionId(id)
       const [place, body] = await run('readSnapshot', id, [String(at + 1)])
       if (typeof place !== 'string' || typeof body !== 'string') return undefined
-      return { session: parseSession(body), lastEventId: numberOf(place) - 1 }
+      return { session: storedSession(id, body), lastEventId: numberOf(place) - 1 }
     },
     look: async (id) => {
       assertSessionId(id)

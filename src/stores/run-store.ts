@@ -147,6 +147,7 @@ export type LogEntry = EventEntry | CommandEntry
 
 /** An event in the log. */
 export interface EventEntry {
+  /** Its number among the events: `follow(id, { after })` goes on behind it. */
   readonly id: number
   /** When it was stored, in milliseconds since 1970 by the clock of the store. */
   readonly at: number
@@ -155,6 +156,10 @@ export interface EventEntry {
 
 /** A command in the log: it was applied, or refused because it was no longer legal. */
 export interface CommandEntry {
+  /**
+   * Its number among the commands, which has nothing to do with those of the events. Whoever wants to go on later keeps both:
+   * `if ('event' in entry) after = entry.id; else afterCommand = entry.id`.
+   */
   readonly id: number
   readonly at: number
   readonly command: SessionCommand

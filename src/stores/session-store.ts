@@ -1,6 +1,7 @@
 import { SessionError, ValidationError } from '../errors/errors.ts'
 import {
   assertValid,
+  brief,
   flag,
   jsonObject,
   listOf,
@@ -14,6 +15,7 @@ import {
   type Check,
 } from '../schema/checks.ts'
 import { sameJson } from '../schema/json-schema.ts'
+import { parseSession } from '../session/saved.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { isObject } from '../types/guards.ts'
@@ -23,8 +25,8 @@ import { sessionStatuses, type Session, type SessionStatus } from '../types/sess
 /**
  * Stores sessions between runs. `sessionStoreCases` of `allm-ts/conformance` tests an implementation.
  *
- * - `load` returns the session that was saved last, deep-equal, or `undefined`. An unreadable session is `SessionError`
- *   `unreadable`.
+ * - `load` returns the session that was saved last, deep-equal, or `undefined`. A session that cannot be
+ *   read, or another one in its place, is `SessionError` `unreadable`.
  * - `save` returns the new version. With `ifVersion`, a save over another version is refused with `SessionError` `stale`
  *   and changes nothing, so two workers cannot fork a history unnoticed. Without it, whatever is stored is replaced, also
  *   an unreadable session.
@@ -147,6 +149,17 @@ function idProblem(id: unknown): string | undefined {
   }
   if (id.includes('\0')) return 'must not contain the character NUL'
   return /\p{Surrogate}/u.test(id) ? 'must not contain half a surrogate pair' : undefined
+}
+
+/** The session that is stored under an id. Throws `SessionError` `unreadable` unless the text is that session. */
+export function storedSession(id: string, text: string): Session {
+  const session = parseSession(text)
+  if (session.id === id) return session
+  throw new SessionError(
+    'unreadable',
+    `session ${brief(id)} cannot be read: session ${brief(session.id)} is stored in its place`,
+    { metadata: { id, found: session.id } },
+  )
 }
 
 /** Throws `SessionError` `stale` when the stored version is not the expected one. */

@@ -1,7 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { isAllmError, SessionError } from '../errors/errors.ts'
 import { assertValid, optionsOf, refuse, text, type Check } from '../schema/checks.ts'
-import { parseSession, stringifySession } from '../session/saved.ts'
+import { stringifySession } from '../session/saved.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Session, SessionStatus } from '../types/session.ts'
@@ -19,6 +19,7 @@ import {
   assertSaveOptions,
   assertSessionId,
   refuseStale,
+  storedSession,
   type Lease,
   type ListOptions,
   type SaveOptions,
@@ -147,7 +148,7 @@ export function sqliteStore(
       )
       if (row === undefined) return undefined
       const { version, updated_at: updatedAt, folded: lastEventId } = row
-      return { session: parseSession(row.body), version, updatedAt, lastEventId }
+      return { session: storedSession(id, row.body), version, updatedAt, lastEventId }
     },
     save: async (session, options = {}) => {
       assertSaveOptions(options)
@@ -298,7 +299,7 @@ export function sqliteStore(
           [id, at],
         ),
       )
-      return row && { session: parseSession(row.body), lastEventId: row.last_event }
+      return row && { session: storedSession(id, row.body), lastEventId: row.last_event }
     },
     look: async (id) => {
       assertSessionId(id)

@@ -1,4 +1,5 @@
 import { reasonOf, type CancelTimer, type Clock } from '../core/clock.ts'
+import { assertValid, flag, must, optionsOf, type Check } from '../schema/checks.ts'
 
 /** A clock for tests: nothing waits in real time. */
 export interface VirtualClock extends Clock {
@@ -20,6 +21,11 @@ export interface VirtualClockOptions {
   readonly auto?: boolean | undefined
 }
 
+const clockOptions = /* @__PURE__ */ optionsOf({
+  start: /* @__PURE__ */ must('a number', Number.isFinite),
+  auto: flag,
+} satisfies Record<keyof VirtualClockOptions, Check>)
+
 /** After this many turns of the event loop without a change, everything counts as waiting. */
 const quietTurns = 4
 
@@ -34,7 +40,9 @@ const quietTurns = 4
  * real time too. For work that Node does not list (hashing, compression) the clock waits for 10 ms of real time; on a runtime that cannot
  * tell what is in flight it does not wait. For other code that waits for real work, make the clock with `auto: false` and move it by hand.
  */
-export function virtualClock({ start = 0, auto = true }: VirtualClockOptions = {}): VirtualClock {
+export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
+  assertValid('invalid_options', clockOptions(options))
+  const { start = 0, auto = true } = options
   const queue = sleeperQueue()
   const holds = holdList()
   let now = start

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { RunClientError, viewEvents } from '../../src/client.ts'
-import { createEngine, streamChat, toViewEvent, type ViewEvent } from '../../src/index.ts'
+import {
+  createEngine,
+  streamChat,
+  streamGenerate,
+  streamStep,
+  toViewEvent,
+  type ViewEvent,
+} from '../../src/index.ts'
 import { fake } from '../../src/testing.ts'
 
 const adapter = () =>
@@ -52,7 +59,30 @@ test('leaving the loop stops the run', async () => {
 test.each([
   [Response.json({ reason: 'busy', message: 'wait' }, { status: 409 }), 'busy', 'wait', 409],
   [new Response('no', { status: 502 }), 'http_error', 'HTTP 502', 502],
-  [new Response(null, { status: 204 }), 'http_error', 'HTTP 204 without a body', 204],
+  [
+    new Response(null, { status: 204 }),
+    'unexpected_response',
+    'HTTP 204 (no content type) is not an answer of allm-ts: check the URL',
+    204,
+  ],
+  [
+    new Response('<html>', { headers: { 'content-type': 'text/html' } }),
+    'unexpected_response',
+    'HTTP 200 (text/html) is not an answer of allm-ts: check the URL',
+    200,
+  ],
+  [
+    Response.json({ ok: true }),
+    'unexpected_response',
+    'HTTP 200 (application/json) is not an answer of allm-ts: check the URL',
+    200,
+  ],
+  [
+    new Response('data: {bad\n\n', { headers: { 'content-type': 'text/event-stream' } }),
+    'unexpected_response',
+    expect.stringContaining('an event is not JSON: '),
+    200,
+  ],
 ])(
   'a response without events is an error that says why: %#',
   async (response, reason, message, status) => {
@@ -73,6 +103,56 @@ test('a connection that breaks throws its error, after the events that came', as
       controller.error(new Error('reset'))
     },
   })
-  const events = viewEvents(new Response(body))
+  const headers = { 'content-type': 'text/event-stream' }
+  const events = viewEvents(new Response(body, { headers }))
   await expect(Promise.all([events.next(), events.next()])).rejects.toThrow('reset')
+})
+
+const engine = () => createEngine({ adapter: adapter(), newId: () => 'r' })
+const streams = [
+  ['a loop', () => streamChat(engine(), 'Hello.').toHttpResponse()],
+  ['a step', () => streamStep(engine(), 'Hello.').toHttpResponse()],
+  ['a call', () => streamGenerate(engine(), 'Hello.').toHttpResponse()],
+] as const
+
+test.each(streams)(
+  'the events of %s that were cut anywhere end with an error',
+  async (_, respond) => {
+    const whole = await respond().text()
+    const read = async (text: string): Promise<readonly [number, unknown]> => {
+      let count = 0
+      try {
+        const headers = { 'content-type': 'text/event-stream' }
+        for await (const event of viewEvents(new Response(text, { headers })))
+          count += event ? 1 : 0
+      } catch (error) {
+        return [count, error]
+      }
+      return [count, undefined]
+    }
+    const [all, none] = await read(whole)
+    expect(none).toBeUndefined()
+    expect(all).toBeGreaterThan(3)
+    const blocks = whole.split('\n\n').slice(0, -1)
+    for (let kept = 0; kept < all; kept++) {
+      for (const rest of ['', (blocks[kept] ?? '').slice(0, 20)]) {
+        const cut = blocks.slice(0, kept).map((block) => `${block}\n\n`)
+        const [count, error] = await read(cut.join('') + rest)
+        expect(error).toBeInstanceOf(RunClientError)
+        expect(error).toMatchObject({
+          reason: 'truncated',
+          message: 'the answer was cut: the response ended before its last event',
+          status: 200,
+        })
+        expect(count).toBe(kept)
+      }
+    }
+  },
+)
+
+test('a run that fails before its first event is whole: its error is the last event', async () => {
+  const broken = fake({ script: [['preflight_error', 'invalid_request', {}]] })
+  const types: string[] = []
+  for await (const { type } of viewEvents(run(broken).toHttpResponse())) types.push(type)
+  expect(types).toEqual(['error'])
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,9 +50,12 @@ export function fileHarness(
         store: make(folder, disk.files),
         reopen: () => make(folder, disk.files),
         interruptNextSave: disk.failNextWrite,
-        damage: async () => {
+        damage: async (_id, text) => {
           for (const file of await readdir(folder, { recursive: true })) {
-            if (file.endsWith('.json')) await writeFile(join(folder, file), '{"half')
+            if (!file.endsWith('.json')) continue
+            // The first line is about the session, which is the rest.
+            const [head = ''] = (await readFile(join(folder, file), 'utf8')).split('\n')
+            await writeFile(join(folder, file), `${head}\n${text}\n`)
           }
         },
         close: () => rm(folder, { recursive: true }),

@@ -613,6 +613,37 @@ describe('the events', () => {
     expect(types(shown).slice(-2)).toEqual(['chat_completed', 'rest'])
   })
 
+  test('tell the view again when a command was applied between the view and the events', async () => {
+    const store = memoryStore()
+    const other = service({}, { store }).runs
+    await other.send('ada', 'hello')
+    await other.wait('ada')
+    let isRead = false
+    const raced = {
+      ...store,
+      load: async (id: string) => {
+        isRead = true
+        return store.load(id)
+      },
+      look: async (id: string) => {
+        const state = await store.look(id)
+        if (isRead) {
+          isRead = false
+          await other.send(id, 'so')
+          await other.wait(id)
+        }
+        return state
+      },
+    }
+    const { get } = service({}, { store: raced })
+    const log = await messagesOf(await get('ada/events'))
+    const views = log.flatMap(({ data }) => (data?.type === 'view' ? [data.view] : []))
+    expect(views.map(({ messages }) => messages.map(({ text }) => text))).toEqual([
+      ['hello', 'Hello, Ada.'],
+      ['hello', 'Hello, Ada.', 'so'],
+    ])
+  })
+
   test('of a run that failed end with the view', async () => {
     const { get, runs } = service()
     await runs.send('ada', 'fail')

@@ -155,3 +155,9 @@ test('cookies are kept apart', async () => {
   await using server = await serve(toNodeHandler(handler))
   expect((await fetch(server.url)).headers.getSetCookie()).toEqual(['a=1', 'b=2'])
 })
+
+test('what is not a handler cannot be mounted', () => {
+  for (const wrong of [undefined, {}, Promise.resolve(() => new Response())]) {
+    expect(() => toNodeHandler(wrong as never)).toThrow('handler must be a function')
+  }
+})

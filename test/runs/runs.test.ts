@@ -1,8 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import {
+  costOf,
   createEngine,
   messageText,
   SessionError,
+  StreamError,
   tool,
   ValidationError,
   type Clock,
@@ -10,7 +12,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { createRuns } from '../../src/runs.ts'
-import { memoryStore, type RunStore } from '../../src/stores.ts'
+import { memoryStore, type LogEntry, type RunStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { bench, scriptedEngine, toolsOf, typesOf } from './support.ts'
 
@@ -301,7 +303,7 @@ describe('what waits for somebody', () => {
       await expect(refused).rejects.toMatchObject({ name: 'SessionError' })
     }
     expect(await store.list()).toEqual([])
-    expect(await typesOf(runs, 'nobody')).toEqual([])
+    expect(await store.readEvents('nobody', {})).toEqual([])
     await runs.send('ada', 'Money back')
     await runs.wait('ada')
     await expect(runs.approve('ada', 'c9')).rejects.toMatchObject({
@@ -414,6 +416,59 @@ describe('the log', () => {
     }
     const beyond = other.follow('ada', { after: all.length + 1 })
     await expect(beyond[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
+  })
+
+  test('is followed with its commands from where it was left, by the last event and the last command', async () => {
+    const { runs, store } = bench(echo, { execute: false })
+    for (const words of ['one', 'two']) {
+      await runs.send('ada', words)
+      await runs.advance('ada')
+    }
+    // A command that is refused at the end: no event comes after it.
+    await store.push('ada', { type: 'approve', toolCallId: 'c1' })
+    await runs.advance('ada')
+    const all: LogEntry[] = []
+    for await (const entry of runs.follow('ada', { commands: true })) all.push(entry)
+    const places = all.map((entry) => ('event' in entry ? 'event' : entry.command.type))
+    expect(places.filter((place) => place !== 'event')).toEqual(['send', 'send', 'approve'])
+    expect(places.at(-1)).toBe('approve')
+    let after = 0
+    let afterCommand = 0
+    for (const [at, entry] of all.entries()) {
+      if ('event' in entry) after = entry.id
+      else afterCommand = entry.id
+      const rest: LogEntry[] = []
+      const options = { commands: true, after, afterCommand } as const
+      for await (const later of runs.follow('ada', options)) rest.push(later)
+      expect(rest).toEqual(all.slice(at + 1))
+    }
+    const beyond = runs.follow('ada', { commands: true, afterCommand: afterCommand + 1 })
+    await expect(beyond[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
+  })
+
+  test('of an unknown session is refused, as a wait for it is', async () => {
+    const { runs } = bench(echo)
+    const unknown = { kind: 'session', reason: 'illegal_status', metadata: { id: 'nobody' } }
+    const log = runs.follow('nobody')[Symbol.asyncIterator]()
+    await expect(log.next()).rejects.toMatchObject(unknown)
+    await expect(runs.wait('nobody')).rejects.toMatchObject(unknown)
+  })
+
+  test('ends for a follower whose signal is aborted, and a wait rejects as cancelled', async () => {
+    const { runs } = bench(echo, { execute: false })
+    await runs.send('ada', 'go')
+    const control = new AbortController()
+    const log = runs.follow('ada', { signal: control.signal })[Symbol.asyncIterator]()
+    const next = log.next()
+    const waited = runs.wait('ada', { signal: control.signal }).catch((error: unknown) => error)
+    const why = new Error('the deadline of the request')
+    control.abort(why)
+    expect(await next).toMatchObject({ done: true })
+    const error = await waited
+    expect(error).toBeInstanceOf(StreamError)
+    expect(error).toMatchObject({ reason: 'cancelled', cause: why })
+    const late = runs.wait('ada', { signal: control.signal })
+    await expect(late).rejects.toMatchObject({ kind: 'stream', reason: 'cancelled' })
   })
 
   test('a follower that never reads costs nothing, and one that leaves stops listening', async () => {
@@ -1219,15 +1274,20 @@ test('a worker whose store fails says so, and goes on when it is back', async ()
 test('when the log is pruned, a follower is told, and a result is what the session tells', async () => {
   const { runs, store, clock } = bench(echo)
   await runs.send('ada', 'hi')
-  await runs.wait('ada')
+  expect(await runs.wait('ada')).not.toHaveProperty('pruned')
   await clock.advance(5000)
   expect(await store.prune({ keepMs: 1000 })).toBe(1)
   const late = runs.follow('ada', { after: 2 })
   await expect(late[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'stale' })
   expect(await typesOf(runs, 'ada')).toEqual([])
-  const { session, result } = await runs.wait('ada')
+  const rested = await runs.wait('ada')
+  const { session, result, pruned } = rested
   expect(session.status).toBe('completed')
   expect(result).toMatchObject({ haltedReason: 'completed', outputText: 'You said: hi' })
+  expect(result).toMatchObject({ steps: [], usage: {} })
+  expect(pruned).toBe(true)
+  // It was not free.
+  expect(costOf(rested, {})).toEqual({ total: 0, unknown: [{ usage: {} }] })
 })
 
 test('a wait that is longer than the engine allows fails at once', async () => {
@@ -1306,6 +1366,17 @@ test('wrong options and ids are refused with their names', async () => {
   }
   const runs = createRuns({ engine: echo, store })
   expect(() => runs.follow('ada', { afer: 1 } as never)).toThrow('after')
+  const typo = { drain: 5 } as never
+  await expect(runs.close(typo)).rejects.toThrow('drainMs')
+  const worker = runs.work()
+  await expect(worker.close(typo)).rejects.toThrow('drainMs')
+  await worker.close()
+  await expect(runs.close({ drainMs: '5' } as never)).rejects.toThrow(ValidationError)
+  await expect(runs.wait('ada', { sginal: 1 } as never)).rejects.toThrow('signal')
+  await expect(runs.advance('ada', { sginal: 1 } as never)).rejects.toThrow('signal')
+  await expect(runs.due({ limt: 1 } as never)).rejects.toThrow('limit')
+  await expect(runs.approve('ada', 'c', { args: {} } as never)).rejects.toThrow('arguments')
+  await expect(runs.resume('ada', { key: 'k' } as never)).rejects.toThrow('idempotencyKey')
   await expect(runs.send('ada', 'x', { idempotencykey: 'k' } as never)).rejects.toThrow(
     'idempotencyKey',
   )

@@ -17,8 +17,8 @@ for (const { title, missing, open, ownClock } of clients) {
         store: place.connect(disk.between),
         reopen: () => place.connect(),
         connect: () => place.connect(),
-        damage: () =>
-          place.pool.query(`update "${place.schema}"."allm_texts" set body = '{"half'`, []),
+        damage: (_id: string, text: string) =>
+          place.pool.query(`update "${place.schema}"."allm_texts" set body = $1`, [text]),
         interruptNextSave: disk.failNextSave,
         close: () => place.clear(),
       }

@@ -114,7 +114,8 @@ function readsIn(node: PlanNode): string[] {
 /** Sessions at rest, of which one in ten has a log, one in a hundred is due and one in five hundred has failed. */
 async function fill({ pool, schema }: Place): Promise<void> {
   const table = (name: string): string => `"${schema}"."allm_${name}"`
-  const body = JSON.stringify(Session.create({ id: 's' }))
+  // Each has its own id in the place of this one.
+  const body = JSON.stringify(Session.create({ id: 'ID' }))
   await pool.query(
     `insert into ${table('sessions')} (id, version, status, updated_at, folded, last_event, last_command, due_at, prune_at)
       select 's' || lpad(n::text, 5, '0'), 2, case when n % 500 = 0 then 'error' else 'completed' end, n,
@@ -124,7 +125,7 @@ async function fill({ pool, schema }: Place): Promise<void> {
     [],
   )
   await pool.query(
-    `insert into ${table('texts')} (session, body, metadata) select key, $1::text, '{}' from ${table('sessions')}`,
+    `insert into ${table('texts')} (session, body, metadata) select key, replace($1::text, '"ID"', to_json(id)::text), '{}' from ${table('sessions')}`,
     [body],
   )
   await pool.query(
@@ -134,7 +135,7 @@ async function fill({ pool, schema }: Place): Promise<void> {
   )
   await pool.query(
     `insert into ${table('snapshots')} (session, version, at, last_event, body)
-      select key, 1, 1, 0, $1::text from ${table('sessions')} where last_event > 0`,
+      select key, 1, 1, 0, replace($1::text, '"ID"', to_json(id)::text) from ${table('sessions')} where last_event > 0`,
     [body],
   )
   await pool.query(

@@ -112,7 +112,7 @@ export function redisSessions(url: string, open: OpenClient): StoreHarness {
       return {
         store,
         reopen: connect,
-        damage: (id) => send('HSET', `{${prefix}}:s:${id}`, 'body', '{"half'),
+        damage: (id, text) => send('HSET', `{${prefix}}:s:${id}`, 'body', text),
         close,
       }
     },

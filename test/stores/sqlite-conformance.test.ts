@@ -12,7 +12,8 @@ for (const { title, missing, open } of drivers) {
         store: place.connect(disk.between),
         reopen: () => place.connect(),
         connect: () => place.connect(),
-        damage: () => place.open().exec(`update allm_texts set body = '{"half'`),
+        damage: (_id: string, text: string) =>
+          place.open().exec(`update allm_texts set body = '${text}'`),
         interruptNextSave: disk.failNextSave,
         close: () => place.remove(),
       }

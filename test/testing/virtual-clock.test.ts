@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
-import { runToolCalls, tool } from '../../src/index.ts'
+import { runToolCalls, tool, ValidationError } from '../../src/index.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing.ts'
 import { pickTurn } from '../../src/testing/virtual-clock.ts'
 
@@ -316,4 +316,14 @@ describe('a round of the event loop', () => {
     await turn
     expect(order).toEqual(['promises', 'turn'])
   })
+})
+
+test.each([
+  [{ autos: false }, 'auto'],
+  [{ auto: 'no' }, 'auto'],
+  [{ start: Number.NaN }, 'start'],
+])('wrong options are refused: %o', (options, name) => {
+  // What a program without types may pass.
+  expect(() => virtualClock(options as never)).toThrow(ValidationError)
+  expect(() => virtualClock(options as never)).toThrow(name)
 })

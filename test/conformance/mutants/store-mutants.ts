@@ -1,5 +1,5 @@
 import type { StoreHarness } from '../../../src/conformance.ts'
-import { isAllmError, messageText, SessionError } from '../../../src/index.ts'
+import { isAllmError, messageText, Session, SessionError } from '../../../src/index.ts'
 import {
   fileStore,
   memoryStore,
@@ -338,6 +338,19 @@ export const storeMutants: readonly Mutant<StoreHarness>[] = [
     (folder, files) => {
       const store = fileStore(folder, { files })
       return { ...store, load: (id) => store.load(id).catch(() => undefined) }
+    },
+  ),
+  inFiles(
+    'another session is taken for the one that was asked for',
+    'another session in the place of a session is unreadable',
+    (folder, files) => {
+      const store = fileStore(folder, { files })
+      const asAsked = (error: unknown): StoredSession => {
+        const id = error instanceof SessionError ? error.metadata['found'] : undefined
+        if (typeof id !== 'string') throw error
+        return { session: Session.create({ id }), version: 1, updatedAt: 0, lastEventId: 0 }
+      }
+      return { ...store, load: (id) => store.load(id).catch(asAsked) }
     },
   ),
   inFiles(

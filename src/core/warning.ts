@@ -1,0 +1,27 @@
+import { redactThrown } from '../errors/redact.ts'
+import { thrownText } from '../errors/to-json-value.ts'
+
+/** The parts of the runtimes that report an error without stopping anything. */
+interface Host {
+  readonly process?: { emitWarning?(text: string, options: { readonly type: string }): void }
+  reportError?(error: unknown): void
+}
+
+/** Says a text without keys as a warning of the process (`AllmWarning`), or reports the error to the page. */
+export function warn(text: string, error: unknown): void {
+  // Not every runtime has both, so their types are not used here.
+  const host = globalThis as Host
+  if (host.process?.emitWarning !== undefined)
+    host.process.emitWarning(text, { type: 'AllmWarning' })
+  else host.reportError?.(error)
+}
+
+/** Takes the place of an `onError` that is not given: it warns of the first error. */
+export function warnOnce(what: string): (error: unknown) => void {
+  let isWarned = false
+  return (error) => {
+    if (isWarned) return
+    isWarned = true
+    warn(`${what} (later errors are not shown): ${redactThrown(thrownText(error))}`, error)
+  }
+}
