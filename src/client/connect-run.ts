@@ -6,17 +6,14 @@ import type { Part } from '../types/message.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { SessionStatus } from '../types/session.ts'
 import { applyViewEvent, shownMessage } from './apply-view-event.ts'
-import { accepted, isStream, readEvents, RunClientError } from './read-events.ts'
+import { accepted, readEvents, RunClientError } from './read-events.ts'
 
 /** The options of `connectRun`. */
 export interface ConnectOptions {
   /** The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. */
   readonly url: string
   readonly fetch?: typeof globalThis.fetch | undefined
-  /**
-   * Sent with every request: an object, or a function that gives one, for tokens that expire. A command rejects with what the function
-   * throws, without another attempt; the connection asks it again, as after any failure.
-   */
+  /** Sent with every request: an object, or a function that gives one, for tokens that expire. What it throws counts as no answer. */
   readonly headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined
   /**
    * How often a visible page looks whether others have decided, while the session awaits somebody (15 000 ms; 0 is never). Where there
@@ -111,16 +108,11 @@ const mostAttempts = 6
  * the session awaits somebody. A page that is loaded again with the same address shows the same.
  */
 export function connectRun(options: ConnectOptions): RunConnection {
-  const {
-    url,
-    fetch = globalThis.fetch.bind(globalThis),
-    headers,
-    pollMs = page.document ? longestWaitMs : 0,
-    sleep = realSleep,
-    ...unknown
-  } = options
-  for (const name in unknown) throw invalid(`${name} is not an option`)
-  if (typeof url !== 'string' || !url) throw invalid(`url must be a URL, not ${url}`)
+  const { url, fetch = globalThis.fetch.bind(globalThis), headers, sleep = realSleep } = options
+  const { pollMs = page.document ? longestWaitMs : 0 } = options
+  if (typeof url !== 'string' || !url) {
+    throw new RunClientError('invalid_options', `url is not a URL: ${url}`)
+  }
   const listeners = new Set<() => void>()
   const closing = new AbortController()
   let view: RunView = emptyView
@@ -159,16 +151,12 @@ export function connectRun(options: ConnectOptions): RunConnection {
   }
 
   const request = async (path: string, init: RequestInit): Promise<Response> => {
-    // What it throws is not caught: it is the error of the page, and not of the way to the server.
     const own = typeof headers === 'function' ? await headers() : headers
     const response = await fetch(url + path, {
       ...init,
       headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
-    }).catch((error: unknown) => {
-      throw known(error)
     })
-    const { status } = response
-    return accepted(response, init.body ? status === 202 : status === 204 || isStream(response))
+    return accepted(response)
   }
 
   const received = (id: number, message: RunMessage): void => {
@@ -288,7 +276,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
           await request(path, init)
           break
         } catch (error) {
-          if (isRefusal(error) || attempt === mostAttempts) throw error
+          const refused = known(error)
+          if (isRefusal(refused) || attempt === mostAttempts) throw refused
         }
         await sleep(firstWaitMs * 2 ** (attempt - 1), closing.signal).catch(() => undefined)
       }
@@ -352,7 +341,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
       keyed(`/tools/${encodeURIComponent(id)}`, { result, isError }),
     refresh: look,
     close: () => {
-      closing.abort(new RunClientError('closed', 'closed by the page'))
+      closing.abort(new RunClientError('closed', 'closed'))
       wake?.()
       sending = []
       changed()
@@ -406,14 +395,9 @@ function newKey(): string {
   return `${Date.now()}-${Math.random()}`
 }
 
-/** Whether the same will be said again: by the server, or by the page, whose errors have no status. */
-function isRefusal(error: unknown): boolean {
-  const { status } = Object(error) as Partial<RunClientError>
-  return status === undefined || (status > 0 && status < 500 && ![408, 410, 429].includes(status))
-}
-
-function invalid(message: string): RunClientError {
-  return new RunClientError('invalid_options', message)
+/** Whether the server will say the same again. */
+function isRefusal({ status }: RunClientError): boolean {
+  return status > 0 && status < 500 && status !== 408 && status !== 410 && status !== 429
 }
 
 function known(error: unknown): RunClientError {

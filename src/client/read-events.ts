@@ -8,35 +8,41 @@ import type { ViewEvent } from '../run/view-event.ts'
  * closes the connection, which stops the run on the server.
  */
 export async function* viewEvents(response: Response): AsyncGenerator<ViewEvent, void> {
-  const { body, status } = await accepted(response, isStream(response))
-  const reader = body?.getReader()
+  const { ok, body, status, headers } = response
+  const type = headers.get('content-type') ?? 'no content type'
+  if (ok && (!body || !type.includes('event-stream'))) {
+    const message = `HTTP ${status} (${type}) is not an answer of allm-ts: check the URL`
+    throw new RunClientError('unexpected_response', message, status)
+  }
+  const reader = (await accepted(response)).body?.getReader()
+  if (!reader) return
+  const decoder = new TextDecoder()
+  let last = ''
   let isWhole = false
+  const read: typeof reader.read = async () => {
+    const result = await reader.read()
+    last = (last + decoder.decode(result.value, { stream: !result.done })).slice(-64)
+    return result
+  }
   try {
-    for await (const events of reader ? readEvents<ViewEvent | StreamEnd>(reader) : []) {
+    for await (const events of readEvents<ViewEvent>({ read })) {
       for (const [, event] of events) {
-        // Nothing follows the first two in any stream. The third one is sent after the last event, whatever that is.
-        isWhole ||= ['chat_completed', 'error', 'end'].includes(event.type)
-        if (event.type !== 'end') yield event
+        // Nothing follows these two, also where a proxy drops the comment at the end.
+        isWhole ||= event.type === 'chat_completed' || event.type === 'error'
+        yield event
       }
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new RunClientError(
-      'unexpected_response',
-      `an event is not JSON: ${error.message}`,
-      status,
-    )
+    const message = `an event is not JSON: ${error.message}`
+    throw new RunClientError('unexpected_response', message, status)
   } finally {
-    reader?.cancel().catch(() => undefined)
+    reader.cancel().catch(() => undefined)
   }
-  if (isWhole) return
+  // The comment with which `toHttpResponse()` ends.
+  if (isWhole || last.endsWith('\n: end\n\n')) return
   const message = 'the answer was cut: the response ended before its last event'
   throw new RunClientError('truncated', message, status)
-}
-
-/** What `toHttpResponse()` sends last. */
-interface StreamEnd {
-  readonly type: 'end'
 }
 
 /**
@@ -57,29 +63,20 @@ export class RunClientError extends Error {
   }
 }
 
-/** The response if it is ok and of the kind that was asked for. Another one throws what its body says, or what it is. */
-export async function accepted(response: Response, isExpected: boolean): Promise<Response> {
-  if (response.ok && isExpected) return response
-  const { ok, status } = response
-  const type = response.headers.get('content-type') ?? 'no content type'
-  const message = `HTTP ${status} (${type}) is not an answer of allm-ts: check the URL`
-  if (ok) throw new RunClientError('unexpected_response', message, status)
-  // Whatever it is, these two are looked for.
-  const said = ((await response.json().catch(() => null)) ?? {}) as Said
-  throw new RunClientError(said.reason ?? 'http_error', said.message ?? `HTTP ${status}`, status)
-}
-
-/** What the body of a refusal says. */
-type Said = Partial<Pick<RunClientError, 'reason' | 'message'>>
-
-/** Whether a response says that it has server-sent events. */
-export function isStream({ headers }: Response): boolean {
-  return /event-stream/.test(headers.get('content-type') ?? '')
+/** The response if it is ok and no page: one of a login, or of an address that is not the handler's. Another one throws what its body says. */
+export async function accepted(response: Response): Promise<Response> {
+  const { status } = response
+  const type = response.headers.get('content-type')
+  if (response.ok && !type?.includes('html')) return response
+  const { reason = 'http_error', message = `HTTP ${status} ${type}` } =
+    // Whatever it is, these two are looked for.
+    ((await response.json().catch(() => null)) ?? {}) as { reason?: string; message?: string }
+  throw new RunClientError(reason, message, status)
 }
 
 /** Reads server-sent events, each with its number, and yields those that arrived together. */
 export async function* readEvents<Message>(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>,
 ): AsyncGenerator<readonly (readonly [number, Message])[], void> {
   const decoder = new TextDecoder()
   let rest = ''

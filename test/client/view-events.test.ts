@@ -58,7 +58,7 @@ test('leaving the loop stops the run', async () => {
 
 test.each([
   [Response.json({ reason: 'busy', message: 'wait' }, { status: 409 }), 'busy', 'wait', 409],
-  [new Response('no', { status: 502 }), 'http_error', 'HTTP 502', 502],
+  [new Response('no', { status: 502 }), 'http_error', 'HTTP 502 text/plain;charset=UTF-8', 502],
   [
     new Response(null, { status: 204 }),
     'unexpected_response',

@@ -102,13 +102,12 @@ test('a loop without tools stays within its byte budget, and has no runner of to
   expect(runner).toEqual([])
 })
 
-test('the client for pages is at most 4.2 KB, and has nothing but itself', async () => {
+test('the client for pages is at most 4 KB, and has nothing but itself', async () => {
   const { gzip, inputs } = await bundled(`
 import { connectRun } from './src/client.ts'
 console.log(connectRun({ url: '/runs/ada' }).state)
 `)
-  // The check that an answer is one of the handler, and not a page of some other server, is 150 bytes of it.
-  expect(gzip).toBeLessThanOrEqual(4300)
+  expect(gzip).toBeLessThanOrEqual(4096)
   const others = inputs.filter((path) => !path.startsWith('src/client/') && path !== '<stdin>')
   expect(others).toEqual([])
 })
