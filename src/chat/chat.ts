@@ -78,6 +78,7 @@ export function streamChat<
   const stream: RunStream = runStream(loopSource(loop), chatFold(loop), {
     keep: keepEvent(loop.context),
     show: shownEvent,
+    last: 'chat_completed',
   })
   // The types of the tools say what its events and its result are known to have.
   return stream as ChatStream<Format, CallTypes<Types, Added>, Mode>
@@ -125,6 +126,7 @@ export function streamStep<
   const stream: RunStream = runStream(loopSource(loop), stepFold(loop), {
     keep: keepEvent(loop.context),
     show: shownEvent,
+    last: 'step_completed',
   })
   // The types of the tools say what its events and its result are known to have.
   return stream as StepStream<CallTypes<Types, Added>, Mode>

@@ -16,19 +16,12 @@ export async function* viewEvents(response: Response): AsyncGenerator<ViewEvent,
   }
   const reader = (await accepted(response)).body?.getReader()
   if (!reader) return
-  const decoder = new TextDecoder()
-  let last = ''
-  let isWhole = false
-  const read: typeof reader.read = async () => {
-    const result = await reader.read()
-    last = (last + decoder.decode(result.value, { stream: !result.done })).slice(-64)
-    return result
-  }
+  const last = headers.get('allm-last-event')
+  let isWhole = last === null
   try {
-    for await (const events of readEvents<ViewEvent>({ read })) {
+    for await (const events of readEvents<ViewEvent>(reader)) {
       for (const [, event] of events) {
-        // Nothing follows these two, also where a proxy drops the comment at the end.
-        isWhole ||= event.type === 'chat_completed' || event.type === 'error'
+        isWhole ||= event.type === last || event.type === 'error'
         yield event
       }
     }
@@ -39,8 +32,7 @@ export async function* viewEvents(response: Response): AsyncGenerator<ViewEvent,
   } finally {
     reader.cancel().catch(() => undefined)
   }
-  // The comment with which `toHttpResponse()` ends.
-  if (isWhole || last.endsWith('\n: end\n\n')) return
+  if (isWhole) return
   const message = 'the answer was cut: the response ended before its last event'
   throw new RunClientError('truncated', message, status)
 }
@@ -76,7 +68,7 @@ export async function accepted(response: Response): Promise<Response> {
 
 /** Reads server-sent events, each with its number, and yields those that arrived together. */
 export async function* readEvents<Message>(
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
 ): AsyncGenerator<readonly (readonly [number, Message])[], void> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -92,6 +92,7 @@ export function streamGenerate<
   const stream: RunStream = runStream(call.run, callFold(call), {
     keep: keepEvent(call.context),
     show: shownModelEvent,
+    last: 'message_completed',
   })
   // The type of the output is the one that the schema declares.
   return stream as RunStream<GenerateResult<Format>>

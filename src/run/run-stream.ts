@@ -83,6 +83,8 @@ export interface StreamOptions {
   readonly keep?: ((event: StreamEvent) => boolean) | undefined
   /** What a browser sees of an event. The events of a single model call are those of a model. */
   show(event: StreamEvent, options: ViewOptions): ViewEvent | undefined
+  /** The type of the last event of a stream that was not cut and did not fail. */
+  readonly last?: 'message_completed' | 'step_completed' | 'chat_completed' | undefined
 }
 
 /** A stream, and the state of its run as of the last event that its reader got. */
@@ -410,8 +412,10 @@ function eventResponse(events: Events, options: StreamOptions, init: HttpRespons
     const shown = options.show(event, { include })
     return shown ? `id: ${id}\ndata: ${JSON.stringify(shown)}\n\n` : ''
   }
-  // A comment, which `EventSource` and every parser skips: by it `viewEvents` tells a whole answer from one that was cut.
-  return sseResponse(told, written, response, ': end\n\n')
+  const answer = sseResponse(told, written, response)
+  // By it `viewEvents` tells a whole answer from one that was cut.
+  if (options.last !== undefined) answer.headers.set('allm-last-event', options.last)
+  return answer
 }
 
 /** What `write` makes of items, and `ending` at the end, as a response of server-sent events. Given headers win over the usual ones. */

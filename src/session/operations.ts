@@ -249,7 +249,10 @@ export function streamStep<
   const prepared = prepareStep(engine, session, options)
   const base = (): Session => tracedBase(prepared)
   const { loop } = prepared
-  return withSession(base, loopSource(loop), stepFold(prepared), keepEvent(loop.context))
+  return withSession(base, loopSource(loop), stepFold(prepared), {
+    keep: keepEvent(loop.context),
+    last: 'step_completed',
+  })
 }
 
 /**
@@ -550,7 +553,8 @@ function chatStream<Result extends ChatResult, Event extends StreamEvent>(
   const base = (): Session => tracedBase(prepared)
   const { loop } = prepared
   const fold = chatFold<Result>(prepared)
-  return withSession(base, loopSource(loop), fold, keepEvent(loop.context))
+  const keep = keepEvent(loop.context)
+  return withSession(base, loopSource(loop), fold, { keep, last: 'chat_completed' })
 }
 
 /** Adds the session to a stream of its events. Once the result of the stream was read, it is the session of that result. */
@@ -558,7 +562,7 @@ function withSession<Result extends SessionResult<unknown>, Event extends Stream
   base: () => Session,
   source: BatchSource,
   fold: RunFold<Result>,
-  keep?: StreamOptions['keep'],
+  options?: Pick<StreamOptions, 'keep' | 'last'>,
 ): SessionStream<Result, Event> {
   let settled: Session | undefined
   const settling: RunFold<Result> = {
@@ -569,7 +573,7 @@ function withSession<Result extends SessionResult<unknown>, Event extends Stream
       return result
     },
   }
-  const folded = foldedStream(source, settling, { keep, show: shownEvent })
+  const folded = foldedStream(source, settling, { show: shownEvent, ...options })
   const session = (): Session => {
     if (settled !== undefined) return settled
     const ended = folded.end()

@@ -118,11 +118,11 @@ const streams = [
 test.each(streams)(
   'the events of %s that were cut anywhere end with an error',
   async (_, respond) => {
+    const { headers } = respond()
     const whole = await respond().text()
     const read = async (text: string): Promise<readonly [number, unknown]> => {
       let count = 0
       try {
-        const headers = { 'content-type': 'text/event-stream' }
         for await (const event of viewEvents(new Response(text, { headers })))
           count += event ? 1 : 0
       } catch (error) {

@@ -155,8 +155,7 @@ export const libraryCases = {
   'toHttpResponse() returns a response of server-sent events': async () => {
     const engine = createEngine({ adapter: fake({ scripts: rounds }), tools: [weather] })
     const events = await sentEvents(streamChat(engine, question).toHttpResponse())
-    const [last, end] = events.slice(-2)
-    same([events[0].type, last.type, end.type], ['message_started', 'chat_completed', 'end'])
+    same([events[0].type, events.at(-1).type], ['message_started', 'chat_completed'])
   },
 
   'cancelling the body of toHttpResponse() ends the run': async () => {
