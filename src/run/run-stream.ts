@@ -199,6 +199,11 @@ const lazyResult = {
   },
 }
 
+/** What a stream inherits that has a getter more. */
+export function withGetter<T extends object>(own: T): T {
+  return Object.setPrototypeOf(own, lazyResult) as T
+}
+
 /** The state that a stream's run started from; `undefined` for any other source of events. */
 export function startOf(events: object): Collector | undefined {
   return startState in events ? { ...(events[startState] as Collector) } : undefined

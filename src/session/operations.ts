@@ -45,6 +45,7 @@ import {
   type RunFold,
   type RunStream,
   type StreamOptions,
+  withGetter,
 } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
@@ -580,13 +581,22 @@ function withSession<Result extends SessionResult<unknown>, Event extends Stream
     const failed = ended?.type === 'failed' && isFailure(ended.error)
     return snapshot(base(), failed ? stateAfter(ended, folded.current()) : folded.current())
   }
-  const stream: RunStream = Object.defineProperty(folded.stream, 'session', {
-    enumerable: true,
-    get: session,
-  })
-  // The property was just defined, and the types of the tools say what the events are known to have.
+  const lazy = Object.create(lazySession) as Pick<SessionStream, 'session'>
+  const stream: object = Object.assign(lazy, folded.stream, { [makeSession]: session })
+  // The getter calls `makeSession`, and the types of the tools say what the events are known to have.
   return stream as SessionStream<Result, Event>
 }
+
+/** Makes the session of a stream, when somebody asks for it. */
+const makeSession = /* @__PURE__ */ Symbol('session')
+
+/** All streams of sessions share the getter: see `Written`. */
+const lazySession = /* @__PURE__ */ withGetter({
+  [makeSession]: (): unknown => undefined,
+  get session(): unknown {
+    return this[makeSession]()
+  },
+})
 
 /**
  * What a session that still waits gives instead of a run: one event, which says what it waits for. All of it is in the session
