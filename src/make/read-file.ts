@@ -1,5 +1,12 @@
 import { systemClock, type Clock } from '../core/clock.ts'
-import { must, optionsOf, positiveInteger, timeoutMs, type Check } from '../schema/checks.ts'
+import {
+  anySignal,
+  must,
+  optionsOf,
+  positiveInteger,
+  timeoutMs,
+  type Check,
+} from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 
@@ -22,7 +29,7 @@ export function readIssues(
   const checks = {
     maxBytes: positiveInteger,
     timeoutMs,
-    signal: must('an AbortSignal', (value) => value instanceof AbortSignal),
+    signal: anySignal,
     clock: must('a clock', (value) => isObject(value) && typeof value['sleep'] === 'function'),
   } satisfies Readonly<Record<keyof ReadOptions, Check>>
   return optionsOf({ ...checks, ...own })(options)

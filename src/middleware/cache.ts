@@ -73,7 +73,7 @@ export type CacheKey = (
  *
  * Only whole answers are kept: those that ended with `stop` or `tool_calls`. A failure, an answer that was left or stopped, and one that was cut
  * by `length` or by a content filter are not. The key of a request is a digest of everything that changes an answer: all fields of the request but
- * its metadata, the adapter's provider and model, the headers of the call. The API key is no part of it. Calls that are
+ * its metadata, the adapter's provider and model, the headers of the call. The API key is not part of it. Calls that are
  * under way at the same time do not wait for one another.
  */
 export function cache(adapter: ChatAdapter, options: CacheOptions): ChatAdapter {
@@ -188,7 +188,7 @@ async function keepAnswer(
 /**
  * The batches of an answer from its start on, if it is one that may be used again.
  *
- * A fallback that went on with another provider starts a second time; what came before that is no part of the answer.
+ * A fallback that went on with another provider starts a second time; what came before that is not part of the answer.
  */
 function wholeAnswer(batches: readonly ModelBatch[]): readonly ModelBatch[] | undefined {
   const end = batches.at(-1)?.at(-1)

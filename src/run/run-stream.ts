@@ -199,7 +199,7 @@ const lazyResult = {
   },
 }
 
-/** What a stream inherits that has a getter more. */
+/** The prototype of streams that have these getters too, beside `result`. */
 export function withGetter<T extends object>(own: T): T {
   return Object.setPrototypeOf(own, lazyResult) as T
 }

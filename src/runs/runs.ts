@@ -13,6 +13,7 @@ import {
   fine,
   flag,
   jsonObject,
+  anySignal,
   must,
   nonNegativeInteger,
   oneOf,
@@ -507,16 +508,14 @@ const commandOptions = optionsOf(ofCommand)
 const approveOptions = optionsOf({ ...ofCommand, arguments: () => fine })
 const resultOptions = optionsOf({ ...ofCommand, isError: () => fine })
 
-const abortSignal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
-
 const followOptions = optionsOf({
   after: nonNegativeInteger,
   commands: flag,
   afterCommand: nonNegativeInteger,
-  signal: abortSignal,
+  signal: anySignal,
 } satisfies Record<keyof FollowOptions, Check>)
 
-const signalOptions = optionsOf({ signal: abortSignal })
+const signalOptions = optionsOf({ signal: anySignal })
 
 const dueOptions = optionsOf({ limit: positiveInteger })
 

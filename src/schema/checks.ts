@@ -30,6 +30,12 @@ export const anyFunction: Check = must('a function', (value) => typeof value ===
 /** A source of time. */
 export const anyClock: Check = /* @__PURE__ */ must('a clock', isObject)
 
+/** A signal, of this or another realm. */
+export const anySignal: Check = /* @__PURE__ */ must(
+  'an AbortSignal',
+  (value) => isObject(value) && 'aborted' in value,
+)
+
 /** The problem of a value of the wrong kind. `wording` completes the sentence "must be …". */
 export function refuse(wording: string, value: unknown): readonly Issue[] {
   return [{ path: '', problem: `must be ${wording}, not ${describe(value)}` }]

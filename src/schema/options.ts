@@ -12,6 +12,7 @@ import { isObject } from '../types/guards.ts'
 import { isStandardSchema } from '../types/standard-schema.ts'
 import {
   anyFunction,
+  anySignal,
   between,
   positiveInteger,
   fine,
@@ -65,8 +66,6 @@ const onToolError = must(
     value === 'continue' || value === 'halt' || (typeof value === 'function' && value.length <= 2),
 )
 
-const signal = must('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
-
 /** The option `retry`: `'default'`, `false`, or the settings that differ from the default policy. */
 export const retryOption: Check = (value) => {
   if (value === 'default' || value === false) return fine
@@ -113,7 +112,7 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   requestTimeoutMs: timeoutMs,
   streamTimeoutMs: timeoutMs,
   maxResponseBytes: positiveInteger,
-  signal,
+  signal: anySignal,
   retry: retryOption,
   context: must('a plain object, whose members may be anything', isPlainObject),
   emitTextDeltas: flag,

@@ -157,7 +157,7 @@ export interface EventEntry {
 /** A command in the log: it was applied, or refused because it was no longer legal. */
 export interface CommandEntry {
   /**
-   * Its number among the commands, which has nothing to do with those of the events. Whoever wants to go on later keeps both:
+   * Its number among the commands, which has nothing to do with those of the events. To go on later, keep both:
    * `if ('event' in entry) after = entry.id; else afterCommand = entry.id`.
    */
   readonly id: number

@@ -2,13 +2,13 @@ import {
   assertValid,
   anyFunction,
   describe,
+  anySignal,
   must,
   optionsOf,
   positiveInteger,
   within,
   type Check,
 } from '../schema/checks.ts'
-import { isObject } from '../types/guards.ts'
 
 /** How far a normal deviate lies from the middle, by the confidence of the interval on both sides. */
 const deviates = { 0.8: 1.281552, 0.9: 1.644854, 0.95: 1.959964, 0.99: 2.575829 } as const
@@ -143,6 +143,6 @@ const checkOptions: Check = optionsOf({
     `one of ${Object.keys(deviates).join(', ')}`,
     (value) => typeof value === 'number' && Object.hasOwn(deviates, value),
   ),
-  signal: must('an AbortSignal', (value) => isObject(value) && 'aborted' in value),
+  signal: anySignal,
   onRun: anyFunction,
 } satisfies Record<keyof RepeatOptions, Check>)

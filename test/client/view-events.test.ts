@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { RunClientError, viewEvents } from '../../src/client.ts'
 import {
   createEngine,
+  Session,
   streamChat,
   streamGenerate,
   streamStep,
@@ -113,6 +114,7 @@ const streams = [
   ['a loop', () => streamChat(engine(), 'Hello.').toHttpResponse()],
   ['a step', () => streamStep(engine(), 'Hello.').toHttpResponse()],
   ['a call', () => streamGenerate(engine(), 'Hello.').toHttpResponse()],
+  ['a session', () => Session.streamStart(engine(), 'Hello.').toHttpResponse()],
 ] as const
 
 test.each(streams)(

@@ -69,7 +69,7 @@ test('nothing is warned of where onError is told', async () => {
   expect(warnings).toEqual([])
 })
 
-test('a refusal is no warning', async () => {
+test('a refusal is not a warning', async () => {
   const { get, post } = service({ authorize: () => Response.json({}, { status: 403 }) })
   expect((await get('ada')).status).toBe(403)
   expect((await post('ada/messages', { text: 'hello' })).status).toBe(403)

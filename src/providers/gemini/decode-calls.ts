@@ -164,7 +164,7 @@ export function addPartialArg(args: PartialArgs, piece: WirePartialArg): void {
   const { jsonPath = '$' } = piece
   const keys = parsePath(jsonPath)
   const last = keys.pop()
-  if (last === undefined) throw new SyntaxError(`${jsonPath} is no place in the arguments`)
+  if (last === undefined) throw new SyntaxError(`${jsonPath} is not a place in the arguments`)
   let target: Branch = args.root
   for (const [index, key] of keys.entries()) {
     target = branchAt(target, key, typeof (keys[index + 1] ?? last) === 'number')
