@@ -47,9 +47,14 @@ export interface IdleTimer {
 /**
  * Calls `onIdle` once when `reset` was not called within the time of the last `reset`.
  *
- * A reset costs a reading of the clock, no timer and no promise.
+ * A reset costs a reading of the clock, no timer and no promise. Where the first silence may be long and later ones short, `tickMs` is the
+ * short one: the timer that is set for it serves both.
  */
-export function idleTimer(clock: Clock, onIdle: (ms: number) => void): IdleTimer {
+export function idleTimer(
+  clock: Clock,
+  onIdle: (ms: number) => void,
+  tickMs: number = Infinity,
+): IdleTimer {
   let deadline = Infinity
   let allowed = Infinity
   const timer = deadlineTimer(clock, (now) => {
@@ -57,13 +62,18 @@ export function idleTimer(clock: Clock, onIdle: (ms: number) => void): IdleTimer
       deadline = Infinity
       onIdle(allowed)
     }
-    return deadline
+    return deadline === Infinity ? deadline : Math.min(deadline, now + tickMs)
   })
   return {
     reset(ms = Infinity) {
       allowed = ms
-      deadline = ms === Infinity ? ms : clock.now() + ms
-      timer.arm(deadline)
+      if (ms === Infinity) {
+        deadline = ms
+        return
+      }
+      const now = clock.now()
+      deadline = now + ms
+      timer.arm(Math.min(deadline, now + tickMs))
     },
     stop() {
       deadline = Infinity

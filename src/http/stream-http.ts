@@ -1,4 +1,3 @@
-import { leavable } from '../core/abort.ts'
 import { startTimer, systemClock } from '../core/clock.ts'
 import {
   AdapterError,
@@ -54,102 +53,262 @@ export function streamHttp(
   call: CallSource,
   decoder: MakeDecoder,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const exit: Exit = { left: false, guard: undefined, answer: undefined }
-  const batches = leavable(readBatches(call, decoder, exit), () => {
-    exit.left = true
-    if (exit.answer?.done !== true) exit.guard?.close()
-  })
-  return Object.assign(batches, { [passedGate]: true })
+  const stream: HttpStream = {
+    source: call,
+    makeDecoder: decoder,
+    sending: undefined,
+    body: undefined,
+    left: false,
+    ended: false,
+    busy: false,
+    last: undefined,
+  }
+  const batches: AsyncGenerator<readonly ModelEvent[], void> & { readonly [passedGate]: true } = {
+    next: () => next(stream),
+    return: async (value) => {
+      await leave(stream)
+      return { done: true, value: await value }
+    },
+    throw: async (error) => {
+      await leave(stream)
+      throw error
+    },
+    [Symbol.asyncIterator]: () => batches,
+    [Symbol.asyncDispose]: () => leave(stream),
+    [passedGate]: true,
+  }
+  return batches
 }
 
-interface Exit {
+type Step = IteratorResult<readonly ModelEvent[], void>
+
+const over: Step = { done: true, value: undefined }
+
+/**
+ * A stream that is being read. It is not a generator: a generator takes five promises more for each read, and a delta in a packet of its own
+ * is one read.
+ */
+interface HttpStream {
+  readonly source: CallSource
+  readonly makeDecoder: MakeDecoder
+  /** The call, once it was made. */
+  sending: Sending | undefined
+  /** The body of its answer, once the headers have come. */
+  body: OpenBody | undefined
+  /** Whether its consumer has left. */
   left: boolean
-  guard: GuardedCall | undefined
-  answer: OpenAnswer | undefined
+  ended: boolean
+  /** Whether the last `next()` is pending. */
+  busy: boolean
+  last: Promise<Step> | undefined
 }
 
-async function* readBatches(
-  source: CallSource,
-  makeDecoder: MakeDecoder,
-  exit: Exit,
-): AsyncGenerator<readonly ModelEvent[], void> {
-  const call = identified(typeof source === 'function' ? await source() : source)
-  if (exit.left) return
-  const guard = guardCall(call)
-  exit.guard = guard
-  const secrets = secretsOf(call)
-  const { signal } = guard
-  let reader: BodyReader | undefined
-  let answer: OpenAnswer | undefined
-  const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
-  let sent = 0
-  let seen = 0
-  let received = 0
+interface Sending {
+  readonly call: HttpCall
+  readonly guard: GuardedCall
+  readonly secrets: Secrets
+}
+
+/** The body of an answer under way. */
+interface OpenBody extends Sending {
+  readonly reader: BodyReader
+  readonly answer: OpenAnswer
+  readonly decoder: AnswerDecoder
+  readonly text: BodyDecoder
+  /** The most bytes that are read. */
+  readonly limit: number
+  received: number
+  /** The events that were emitted. */
+  sent: number
+  /** The provider's events before the last read. */
+  seen: number
+  /** Whether the last read was the end of the body. */
+  done: boolean
+  /** Why the answer ends with the events of the last read, if it does. */
+  stopped: { readonly problem: unknown } | undefined
+  /** They are made once, because there is a read for every batch. */
+  readonly onRead: (read: BodyRead) => Step | Promise<Step>
+  readonly onBroken: (error: unknown) => Step | Promise<Step>
+}
+
+/** The next batch. Concurrent calls are queued. */
+function next(stream: HttpStream): Promise<Step> {
+  if (stream.busy && stream.last !== undefined) {
+    const again = (): Promise<Step> => next(stream)
+    return stream.last.then(again, again)
+  }
+  if (stream.ended) return Promise.resolve(over)
+  stream.busy = true
+  const { body } = stream
+  const step = body === undefined ? open(stream) : safely(stream, () => goOn(stream, body))
+  stream.last = step
+  return step
+}
+
+/** Ends a pending read, and then the stream. */
+async function leave(stream: HttpStream): Promise<void> {
+  stream.left = true
+  if (stream.body?.answer.done !== true) stream.sending?.guard.close()
+  if (stream.busy) await stream.last?.catch(() => undefined)
+  await end(stream)
+}
+
+/** Ends the stream. A connection whose answer is whole may be used again; any other is closed. */
+async function end(stream: HttpStream): Promise<void> {
+  if (stream.ended) return
+  stream.ended = true
+  const { body, sending } = stream
+  if (body?.answer.done === true) letEnd(body).catch(() => undefined)
+  else if (sending !== undefined) await hangUp(body?.reader, sending.guard)
+}
+
+/** What a `next()` gives. Then the next one may come. */
+function given(stream: HttpStream, step: Step): Step {
+  stream.busy = false
+  return step
+}
+
+/** Sends the call and reads the first batch of its answer. */
+async function open(stream: HttpStream): Promise<Step> {
+  const { source } = stream
+  let body: OpenBody
   try {
-    const response = await post(call, signal)
-    reader = bodyReader(response, guard)
+    const call = identified(typeof source === 'function' ? await source() : source)
+    if (stream.left) return given(stream, over)
+    const guard = guardCall(call)
+    const secrets = secretsOf(call)
+    stream.sending = { call, guard, secrets }
+    const response = await post(call, guard.signal)
+    const reader = bodyReader(response, guard)
     if (reader === undefined) throw await foreignPage(response, call)
     const { headers } = response
-    answer = openAnswer(call, { signal, headers, clean: secrets.clean })
-    exit.answer = answer
-    const decoder = makeDecoder(answer.sink)
+    const answer = openAnswer(call, { signal: guard.signal, headers, clean: secrets.clean })
+    const decoder = stream.makeDecoder(answer.sink)
+    const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
     const splitter = (call.splitter ?? sseSplitter)(limit)
-    const body = bodyDecoder(decoder, splitter, { answer, secrets })
-    let hadText = false
-    while (!answer.done) {
-      let read: Awaited<ReturnType<BodyReader['read']>>
-      let broken = false
-      try {
-        read = await reader.read()
-        if (signal.aborted) throw signal.reason
-      } catch (error) {
-        if (decoder.ended !== true || exit.left || call.signal?.aborted === true) throw error
-        // The answer is whole: only its end marker is missing.
-        read = { done: true, value: undefined }
-        broken = true
-      }
-      const { done, value } = read
-      hadText ||= !done
-      if (!done) call.onActivity?.()
-      received += value?.byteLength ?? 0
-      if (received > limit) throw tooLongAnswer(call, limit, sent)
-      const found = body.take(value, broken)
-      const batch = answer.take()
-      const stopped = answer.problem === undefined ? found : { problem: answer.problem }
-      if (batch.length > 0) {
-        guard.deliver()
-        sent += batch.length
-        yield batch
-      }
-      // Whatever arrives ends a silence: pings, comments, half an event.
-      if (!answer.done && !done) {
-        if (decoder.ended !== true) guard.wait()
-        else if (body.seen > seen) guard.waitForEnd()
-      }
-      seen = body.seen
-      if (stopped !== undefined) {
-        // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
-        const isPart = !body.isDocument() && (sent > 0 || body.isJson)
-        const cut = done && stopped.problem instanceof SyntaxError && isPart
-        throw cut
-          ? truncated(call, { sent, seen })
-          : unreadable(stopped.problem, call, { sent, seen })
-      }
-      if (done && !answer.done) {
-        const foreign = hadText && (seen === 0 || body.isDocument())
-        throw truncated(call, { sent, seen }, foreign ? beginning(body.head, secrets) : undefined)
-      }
+    body = {
+      call,
+      guard,
+      secrets,
+      reader,
+      answer,
+      decoder,
+      text: bodyDecoder(decoder, splitter, { answer, secrets }),
+      limit,
+      received: 0,
+      sent: 0,
+      seen: 0,
+      done: false,
+      stopped: undefined,
+      onRead: (piece) => safely(stream, () => takeRead(stream, body, piece)),
+      onBroken: (error) => safely(stream, () => takeBroken(stream, body, error)),
     }
+    stream.body = body
   } catch (error) {
-    if (exit.left) return
-    const progress = { sent, seen, reading: reader !== undefined }
-    const failure = secrets.cleanError(attributed(brokenRead(error, call, signal, progress), call))
-    if (sent === 0) throw failure
-    yield [{ type: 'error', error: failure.toJSON() }]
-  } finally {
-    if (answer?.done === true && reader !== undefined) letEnd(reader, guard).catch(() => undefined)
-    else await hangUp(reader, guard)
+    return fail(stream, error)
   }
+  return read(body)
+}
+
+/** A clock or a callback of the caller may throw. */
+function safely<Result>(stream: HttpStream, work: () => Result): Result | Promise<Step> {
+  try {
+    return work()
+  } catch (error) {
+    return fail(stream, error)
+  }
+}
+
+/** Reads a piece of the body. */
+function read({ reader, onRead, onBroken }: OpenBody): Promise<Step> {
+  return reader.read().then(onRead, onBroken)
+}
+
+function takeRead(stream: HttpStream, body: OpenBody, piece: BodyRead): Step | Promise<Step> {
+  const { signal } = body.guard
+  if (signal.aborted) return takeBroken(stream, body, signal.reason)
+  if (!piece.done) body.call.onActivity?.()
+  return take(stream, body, piece.value, false)
+}
+
+function takeBroken(stream: HttpStream, body: OpenBody, error: unknown): Step | Promise<Step> {
+  const isWhole = body.decoder.ended === true
+  if (!isWhole || stream.left || body.call.signal?.aborted === true) return fail(stream, error)
+  // Only the end marker is missing.
+  return take(stream, body, undefined, true)
+}
+
+/** Decodes a piece of the body; `undefined` is its end. A piece without an event is not emitted. */
+function take(
+  stream: HttpStream,
+  body: OpenBody,
+  piece: Uint8Array | undefined,
+  broken: boolean,
+): Step | Promise<Step> {
+  const { answer, guard, text } = body
+  body.done = piece === undefined
+  body.received += piece?.byteLength ?? 0
+  if (body.received > body.limit) {
+    return fail(stream, tooLongAnswer(body.call, body.limit, body.sent))
+  }
+  const found = text.take(piece, broken)
+  const batch = answer.take()
+  body.stopped = answer.problem === undefined ? found : { problem: answer.problem }
+  if (batch.length === 0) return goOn(stream, body)
+  guard.deliver()
+  body.sent += batch.length
+  return given(stream, { done: false, value: batch })
+}
+
+/** What follows the last read: a failure, the end of the answer, or the next read. */
+function goOn(stream: HttpStream, body: OpenBody): Promise<Step> {
+  const { answer, decoder, done, guard, text } = body
+  // Whatever arrives ends a silence: pings, comments, half an event.
+  if (!answer.done && !done) {
+    if (decoder.ended !== true) guard.wait()
+    else if (text.seen > body.seen) guard.waitForEnd()
+  }
+  body.seen = text.seen
+  const problem = problemOf(body)
+  if (problem !== undefined) return fail(stream, problem)
+  return answer.done ? end(stream).then(() => given(stream, over)) : read(body)
+}
+
+/** Why the answer does not go on after its last read, unless it is whole. */
+function problemOf(body: OpenBody): AllmError | undefined {
+  const { answer, call, done, received, seen, secrets, sent, stopped, text } = body
+  if (stopped !== undefined) {
+    // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
+    const isPart = !text.isDocument() && (sent > 0 || text.isJson)
+    const cut = done && stopped.problem instanceof SyntaxError && isPart
+    return cut ? truncated(call, sent) : unreadable(stopped.problem, call, sent)
+  }
+  if (!done || answer.done) return undefined
+  const isForeign = received > 0 && (seen === 0 || text.isDocument())
+  return truncated(call, sent, isForeign ? beginning(text.head, secrets) : undefined)
+}
+
+/** Ends the stream with a failure: it is thrown before the first event, and is the last event after it. */
+async function fail(stream: HttpStream, error: unknown): Promise<Step> {
+  const { body, sending } = stream
+  if (stream.left || sending === undefined) {
+    await end(stream)
+    stream.busy = false
+    if (stream.left) return over
+    throw error
+  }
+  const { call, guard, secrets } = sending
+  const sent = body?.sent ?? 0
+  const reading = body !== undefined
+  const broken = brokenRead(error, call, guard.signal, { sent, reading })
+  const failure = secrets.cleanError(attributed(broken, call))
+  const ending = end(stream)
+  if (sent === 0) {
+    await ending
+    stream.busy = false
+    throw failure
+  }
+  return given(stream, { done: false, value: [{ type: 'error', error: failure.toJSON() }] })
 }
 
 /** The reader of a body that may be an answer. A page of HTML is not one. */
@@ -241,6 +400,9 @@ export function bodyDecoder(
 /** The reader of a response's body. */
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 
+/** What a read of it gives. */
+type BodyRead = Awaited<ReturnType<BodyReader['read']>>
+
 /** How long a connection may take to end by itself after the provider's end marker. */
 const lastReadMs = 1000
 
@@ -249,7 +411,7 @@ const lastReadMs = 1000
  *
  * The consumer does not wait for it. Its timer runs on the system clock, not on the engine's.
  */
-async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
+async function letEnd({ reader, guard }: OpenBody): Promise<void> {
   const stop = startTimer(systemClock, lastReadMs, () => guard.close())
   let ended = false
   try {
@@ -269,16 +431,8 @@ async function hangUp(reader: BodyReader | undefined, guard: GuardedCall): Promi
   await reader?.cancel().catch(() => undefined)
 }
 
-/** How far a stream was when it failed. */
-interface Progress {
-  /** The events that were emitted. Before the first one, the whole call has failed. */
-  readonly sent: number
-  /** Events of the provider. */
-  readonly seen: number
-}
-
 /** The error for an exception of a decoder: the provider's own error, or that of an unreadable event. */
-function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmError {
+function unreadable(problem: unknown, call: HttpCall, sent: number): AllmError {
   if (isAllmError(problem)) return problem
   const text = problem instanceof Error ? problem.message : String(problem)
   const message = `${call.provider} sent an event that cannot be read: ${text}`
@@ -292,7 +446,7 @@ function unreadable(problem: unknown, call: HttpCall, { sent }: Progress): AllmE
 }
 
 /** The error for a body without the provider's end marker: it was cut, or it was not an answer at all. */
-function truncated(call: HttpCall, { sent }: Progress, foreign?: string): AllmError {
+function truncated(call: HttpCall, sent: number, foreign?: string): AllmError {
   const { provider } = call
   if (foreign !== undefined && sent === 0) {
     const message = `${provider} answered with neither a stream of events nor an answer${foreign}`
@@ -307,7 +461,7 @@ function brokenRead(
   error: unknown,
   call: HttpCall,
   signal: AbortSignal,
-  { sent, reading }: Progress & { readonly reading: boolean },
+  { sent, reading }: { readonly sent: number; readonly reading: boolean },
 ): AllmError {
   const failure = transportFailure(error, call, signal, reading)
   if (sent === 0 || isAllmError(error) || signal.aborted || failure.kind !== 'adapter') {

@@ -303,12 +303,23 @@ async function firstBatch(run: Run, apiKey: string | undefined): Promise<ModelBa
   }
 }
 
+/** The next step of a run that is open. Its batch is settled as soon as the adapter has answered: one promise for each batch. */
 function pull(run: Run): Promise<Step> {
-  if (run.attempt === undefined) return Promise.resolve(over)
-  return nextBatch(run.attempt).then(
-    (batch) => settleBatch(run, batch),
-    (error: AllmError) => step(run, [failureEvent(error)]),
-  )
+  const { attempt } = run
+  if (attempt === undefined) return Promise.resolve(over)
+  return new Promise((resolve, reject) => {
+    const settleWith = (found: () => Step | Promise<Step>): void => {
+      try {
+        resolve(found())
+      } catch (error) {
+        reject(failedCall(error, run.call))
+      }
+    }
+    ask(attempt, {
+      resolve: (batch) => settleWith(() => settleBatch(run, batch)),
+      reject: (error) => settleWith(() => step(run, [failureEvent(error)])),
+    })
+  })
 }
 
 /** Checks a batch of the adapter. One of which nothing is left is not emitted. */
@@ -418,10 +429,14 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
     trace,
     source,
     abort,
-    idle: idleTimer(clock, (ms) => {
-      const { begun } = attempt
-      stopAttempt(attempt, timedOutCall(call, begun ? ms : call.requestTimeoutMs, begun))
-    }),
+    idle: idleTimer(
+      clock,
+      (ms) => {
+        const { begun } = attempt
+        stopAttempt(attempt, timedOutCall(call, begun ? ms : call.requestTimeoutMs, begun))
+      },
+      call.streamTimeoutMs,
+    ),
     begun: false,
     waitMs: call.requestTimeoutMs,
     pulledAt: 0,
@@ -457,14 +472,19 @@ function openSource(call: ModelCall, options: AdapterOptions): Attempt['source']
  * A stop or a timeout rejects at once, also when the adapter ignores its signal.
  */
 function nextBatch(attempt: Attempt): Promise<ModelBatch | undefined> {
-  if (attempt.stopped !== undefined) return Promise.reject(attempt.stopped)
+  return new Promise((resolve, reject) => ask(attempt, { resolve, reject }))
+}
+
+function ask(attempt: Attempt, waiting: Waiting): void {
+  if (attempt.stopped !== undefined) {
+    waiting.reject(attempt.stopped)
+    return
+  }
   const { begun, call } = attempt
-  return new Promise((resolve, reject) => {
-    attempt.waiting = { resolve, reject }
-    if (!begun) attempt.pulledAt = call.clock.now()
-    attempt.idle.reset(begun ? call.streamTimeoutMs : attempt.waitMs)
-    attempt.trace.run(attempt.pull).then(attempt.onResult, attempt.onError)
-  })
+  attempt.waiting = waiting
+  if (!begun) attempt.pulledAt = call.clock.now()
+  attempt.idle.reset(begun ? call.streamTimeoutMs : attempt.waitMs)
+  attempt.trace.run(attempt.pull).then(attempt.onResult, attempt.onError)
 }
 
 /** The pull that the adapter just answered; `undefined` if it was stopped in the meantime. */
@@ -497,8 +517,9 @@ function stopAttempt(attempt: Attempt, error: AllmError): void {
   if (attempt.stopped !== undefined) return
   attempt.stopped = error
   attempt.abort.abort(error)
-  attempt.waiting?.reject(error)
+  const { waiting } = attempt
   attempt.waiting = undefined
+  waiting?.reject(error)
 }
 
 /** Releases an attempt that did not end by itself. */

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { streamHttp } from '../../src/http/stream-http.ts'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, readItems, streamItems, watched, type Item } from './call.ts'
 
@@ -57,6 +58,60 @@ test('return() while a batch is pending closes the connection and ends the pendi
   await stream.return()
   expect(await pending).toEqual({ done: true, value: undefined })
   await server.hungUp()
+})
+
+test('calls of next() that do not wait for one another are answered in order', async () => {
+  await using server = await serve((_request, response) => sendSse(response, sse('a', 'END')))
+  const stream = streamItems(callTo(server.url))
+  const steps = await Promise.all([stream.next(), stream.next(), stream.next()])
+  expect(steps.map(({ done }) => done)).toEqual([false, true, true])
+  expect(steps[0].value).toEqual(['a'])
+})
+
+test('queued calls of next() end with a stream that is left', async () => {
+  await using server = await serve((_request, response) => startSse(response, sse('a')))
+  const stream = streamItems(callTo(server.url))
+  await stream.next()
+  const pending = [stream.next(), stream.next()]
+  await stream.return()
+  expect(await Promise.all(pending)).toEqual([over, over])
+  expect(await stream.next()).toEqual(over)
+  await server.hungUp()
+})
+
+const over = { done: true, value: undefined }
+
+test('throw() ends the stream with the given error and closes the connection', async () => {
+  await using server = await serve((_request, response) => startSse(response, sse('a')))
+  const stream = streamHttp(callTo(server.url), (sink) => ({
+    push: (delta) => sink.emit({ type: 'text_delta', delta }),
+  }))
+  await stream.next()
+  const pending = stream.next()
+  await expect(stream.throw(new Error('enough'))).rejects.toThrow('enough')
+  expect(await pending).toEqual(over)
+  await server.hungUp()
+})
+
+test('what a callback of the caller throws ends the stream, and the connection is closed at once', async () => {
+  let answer: ServerResponse | undefined
+  await using server = await serve((_request, response) => {
+    answer = response
+    startSse(response, sse('a'))
+  })
+  let signs = 0
+  const onActivity = (): void => {
+    signs++
+    if (signs > 1) throw new Error('a mistake in the callback')
+    answer?.write(sse('b'))
+  }
+  const stream = streamItems(callTo(server.url, { onActivity }))
+  expect((await stream.next()).value).toEqual(['a'])
+  expect((await stream.next()).value).toMatchObject([
+    { error: { message: expect.stringContaining('a mistake in the callback') } },
+  ])
+  await server.hungUp()
+  expect(await stream.next()).toEqual(over)
 })
 
 test('return() while the response is pending closes the connection', async () => {
