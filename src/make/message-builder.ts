@@ -126,7 +126,8 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
         provider,
         id: cleaned(sink, id),
         model: cleaned(sink, model),
-        usage: cleaned(sink, usage),
+        // Counts are no texts.
+        usage: usage?.extra === undefined ? usage : cleaned(sink, usage),
         warnings: warnings.length === 0 ? undefined : warnings,
       }),
     )
@@ -259,7 +260,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
       const message = draftMessage(draft, provider)
       const rawFinishReason = cleaned(sink, end.rawFinishReason)
       const metadata = cleaned(sink, end.metadata)
-      const usage = cleaned(sink, end.usage)
+      const usage = end.usage?.extra === undefined ? end.usage : cleaned(sink, end.usage)
       sink.emit(
         defined<Completed>({
           type: 'message_completed',
@@ -381,6 +382,19 @@ export function messageDraft(): MessageDraft {
     callText: '',
     sources: [],
   }
+}
+
+/** Makes a draft empty again. */
+export function clearDraft(draft: MessageDraft): void {
+  draft.blocks = []
+  draft.openKind = undefined
+  draft.openIndex = undefined
+  draft.openText = ''
+  draft.openAt = -1
+  draft.calls = []
+  draft.callAt = -1
+  draft.callText = ''
+  draft.sources = []
 }
 
 /** Appends a delta to its block: the open one, one that was left open earlier, or a new one. */

@@ -9,6 +9,7 @@ import {
   unwrap,
   type ModelEvent,
   type ModelResponse,
+  type StreamEvent,
 } from '../../src/index.ts'
 
 const started: ModelEvent = {
@@ -29,6 +30,33 @@ const text = (delta: string, index?: number): ModelEvent => ({
 })
 
 describe('the reducer', () => {
+  test('keeps nothing of an answer that a second start replaces', () => {
+    const call = { id: 'c', name: 't', arguments: {} }
+    const source = { type: 'url', url: 'https://example.com' } as const
+    const before: StreamEvent[] = [
+      { ...started, usage: { inputTokens: 3 }, warnings: [{ setting: 'seed', problem: 'unknown' }] },
+      { type: 'reasoning_delta', delta: 'hm', index: 0 },
+      text('a', 1),
+      { type: 'text_completed', text: 'a', index: 1, sources: [source] },
+      text('b', 2),
+      { type: 'tool_call_started', id: 'c', name: 't' },
+      { type: 'tool_call_delta', id: 'c', argumentsDelta: '{' },
+      { type: 'tool_call_completed', call },
+      {
+        type: 'message_completed',
+        message: { role: 'assistant', content: 'ab', toolCalls: [call] },
+        finishReason: 'tool_calls',
+      },
+      { type: 'approval_requested', toolCallId: 'c', toolName: 't', call },
+      { type: 'tool_execution_started', id: 'c', name: 't', arguments: {} },
+      { type: 'tool_execution_completed', id: 'c', name: 't', result: { ok: 1 }, durationMs: 1 },
+      { type: 'tool_result_encoded', id: 'c', content: '1' },
+    ]
+    const used = [...before, started].reduce(applyEvent, createCollector())
+    const fresh = applyEvent(createCollector(), started)
+    expect(used).toEqual({ ...fresh, count: before.length + 1, answers: 1 })
+  })
+
   test('carries the ids of the answer', () => {
     expect(fold()).toMatchObject({ requestId: 'r', provider: 'p', id: 'x', model: 'm' })
   })
