@@ -65,8 +65,13 @@ export interface ToolRunner {
   specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
   /** Decides about the open calls of an answer. */
   settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
-  /** Runs what was approved after the model had been told that there is no result yet. */
-  lateResults(loop: LoopState): AsyncGenerator<Batch, void>
+  /** What was approved after the model had been told that there is no result yet. Only sessions have such calls, and bring it. */
+  readonly late?: {
+    /** Runs the calls. */
+    results(loop: LoopState): AsyncGenerator<Batch, void>
+    /** Why the loop ends before the model is asked about the results. */
+    halted(loop: LoopState): HaltedReason | undefined
+  }
 }
 
 /** The open calls of an answer that was decided about. The loop folds and emits their events. */

@@ -2,33 +2,18 @@ import type { toolTypes } from '../contracts/engine.ts'
 import type { Tool, toolNeeds, toolRunner } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
-import type {
-  Image,
-  InlineFile,
-  InlineImage,
-  MediaFile,
-  RemoteFile,
-  RemoteImage,
-  StoredFile,
-  StoredImage,
-} from '../types/media.ts'
+import type { Image, MediaFile } from '../types/media.ts'
 import {
   roles,
   sourceTypes,
-  type FilePart,
-  type ImagePart,
   type Message,
   type Part,
-  type ProviderItemPart,
-  type ReasoningPart,
   type Source,
-  type TextPart,
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
 import {
   reasoningEfforts,
-  type JsonSchemaFormat,
   type ModelRequest,
   type PromptCache,
   type ReasoningOptions,
@@ -56,10 +41,8 @@ import {
   oneOf,
   recordOf,
   refuse,
-  shape,
   shapeOf,
   someText,
-  tag,
   tagged,
   text,
   timeoutMs,
@@ -85,20 +68,14 @@ const partOptions = { providerOptions: recordOf(jsonObject) }
 
 /** One part of a message's content. */
 export const part: Check = tagged<Part>({
-  text: shapeOf<TextPart>({ type: tag, text }, partOptions),
-  image: shapeOf<ImagePart>(
-    { type: tag, image: validateImage },
-    { detail: oneOf(['auto', 'low', 'high']), ...partOptions },
-  ),
-  file: shapeOf<FilePart>({ type: tag, file: validateFile }, partOptions),
-  reasoning: shapeOf<ReasoningPart>(
-    { type: tag, text },
-    { opaque: json, provider: text, ...partOptions },
-  ),
-  provider_item: shapeOf<ProviderItemPart>(
-    { type: tag, provider: someText, item: jsonObject },
+  text: [{ text }, partOptions],
+  image: [{ image: validateImage }, { detail: oneOf(['auto', 'low', 'high']), ...partOptions }],
+  file: [{ file: validateFile }, partOptions],
+  reasoning: [{ text }, { opaque: json, provider: text, ...partOptions }],
+  provider_item: [
+    { provider: someText, item: jsonObject },
     { callsBefore: positiveInteger, ...partOptions },
-  ),
+  ],
 })
 
 const parts = listOf(part)
@@ -246,12 +223,9 @@ export function validateRequest(value: unknown): readonly Issue[] {
 
 /** The format of an answer, as plain data. */
 export const responseFormat: Check = tagged<ResponseFormat>({
-  text: shape({ type: tag }),
-  json_object: shape({ type: tag }),
-  json_schema: shapeOf<JsonSchemaFormat>(
-    { type: tag, name: someText, schema: jsonObject, strict: flag },
-    {},
-  ),
+  text: [{}],
+  json_object: [{}],
+  json_schema: [{ name: someText, schema: jsonObject, strict: flag }],
 })
 
 const cacheOptions = shapeOf<Exclude<PromptCache, true>>(
@@ -478,22 +452,19 @@ const imageFacts = {
 }
 
 const image = tagged<Image>({
-  base64: shapeOf<InlineImage>(
-    { type: tag, base64, mimeType: imageMimeType },
+  base64: [
+    { base64, mimeType: imageMimeType },
     { name: someText, ...imageFacts },
-  ),
-  url: shapeOf<RemoteImage>(
-    { type: tag, url: webUrl },
-    { mimeType: imageMimeType, name: someText, ...imageFacts },
-  ),
-  id: shapeOf<StoredImage>(
-    { type: tag, id: someText, provider: someText },
+  ],
+  url: [{ url: webUrl }, { mimeType: imageMimeType, name: someText, ...imageFacts }],
+  id: [
+    { id: someText, provider: someText },
     { mimeType: imageMimeType, ...imageFacts },
-  ),
+  ],
 })
 
 const file = tagged<MediaFile>({
-  base64: shapeOf<InlineFile>({ type: tag, base64, mimeType }, { name: someText }),
-  url: shapeOf<RemoteFile>({ type: tag, url: webUrl }, { mimeType, name: someText }),
-  id: shapeOf<StoredFile>({ type: tag, id: someText, provider: someText }, { mimeType }),
+  base64: [{ base64, mimeType }, { name: someText }],
+  url: [{ url: webUrl }, { mimeType, name: someText }],
+  id: [{ id: someText, provider: someText }, { mimeType }],
 })
