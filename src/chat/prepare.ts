@@ -364,14 +364,14 @@ export function isFinalizing(loop: LoopState): boolean {
 
 /** The tools that run the calls of an answer: none in the second pass, which offers none. */
 export function turnTools(loop: LoopState): ToolRun {
-  const { decisions, state } = loop
+  const { state } = loop
   if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
   const tools = loop.changedTools?.tools ?? loop.tools
   const answer = state.thread.messages.length
   const keyOf = ({ id }: ToolCall): string => callKey(loop, answer, id)
   // A later step has calls of its own.
   const inner = state.steps.length === 0 ? loop.inner : undefined
-  return merged(tools, { answers: answersIn(decisions), inner, keyOf })
+  return merged(tools, { inner, keyOf })
 }
 
 /** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
@@ -388,14 +388,6 @@ export function openCalls({ state }: LoopState, { toolCalls }: ModelResponse): r
 /** What was decided about a call of the step under way. */
 export function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
   return decisions.find(({ call, late }) => call.id === id && late !== true)
-}
-
-/** The users' answers among decisions, by call. */
-export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'] {
-  const answers = decisions.flatMap(({ call, answer }) =>
-    answer === undefined ? [] : [[call.id, answer] as const],
-  )
-  return answers.length === 0 ? undefined : new Map(answers)
 }
 
 const noTools: ToolRun['tools'] = new Map()

@@ -2,7 +2,6 @@ import { toolFailure } from '../chat/failed-calls.ts'
 import { contextOfCall } from '../chat/handoff.ts'
 import { firstHalt } from '../chat/loop.ts'
 import {
-  answersIn,
   callKey,
   isFinalizing,
   throwIfStopped,
@@ -14,14 +13,14 @@ import type { ToolRun } from '../chat/tool-run.ts'
 import { outcomeBrand } from '../contracts/tool.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { ToolError } from '../errors/errors.ts'
-import { interruptedMessage, lateContent } from '../make/tool-messages.ts'
+import { interruptedMessage, lateContent, unheardContent } from '../make/tool-messages.ts'
 import { innerPending } from '../run/collector.ts'
 import {
   changedArguments,
   eventCall,
   isLost,
   settledBefore,
-  type EarlierCall,
+  type Past,
 } from '../tools/answer-calls.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { toolTable } from '../tools/compact-tools.ts'
@@ -32,7 +31,7 @@ import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { HaltedReason } from '../types/results.ts'
-import type { StoredResult } from '../types/session.ts'
+import type { CallDecision, StoredResult } from '../types/session.ts'
 
 // What a session knows of the calls of earlier runs: results that were stored, calls that were started, results that come late.
 
@@ -42,7 +41,7 @@ import type { StoredResult } from '../types/session.ts'
  * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
  * interrupted, and reported.
  */
-export const earlierCall: EarlierCall = (loop, waiting) => {
+export const earlierCall: Past['settled'] = (loop, waiting) => {
   const { call, decision, tools } = waiting
   const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
@@ -60,7 +59,11 @@ export const earlierCall: EarlierCall = (loop, waiting) => {
   if (wasStarted && tool?.idempotent !== true) {
     return interrupted(loop, call, decision?.answer)
   }
-  return wasStarted && decision === undefined ? call : undefined
+  if (decision === undefined) return wasStarted ? call : undefined
+  const { deny, answer } = decision
+  const hasHandler = loop.mode !== 'manual' && tool?.manual === false
+  const isUnheard = deny === undefined && !hasHandler
+  return isUnheard && answer !== undefined ? unheardEvent(call, answer) : undefined
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
@@ -105,6 +108,24 @@ function interrupted(
   return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
+/** A call whose question the user answered, and whose handler is not there to be called again, is answered with the user's words. */
+function unheardEvent({ id }: ToolCall, answer: Message['content']): StreamEvent {
+  return {
+    type: 'tool_result_encoded',
+    id,
+    content: unheardContent(answer),
+    metadata: { isError: true },
+  }
+}
+
+/** The users' answers among decisions, by call. */
+export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'] {
+  const answers = decisions.flatMap(({ call, answer }) =>
+    answer === undefined ? [] : [[call.id, answer] as const],
+  )
+  return answers.length === 0 ? undefined : new Map(answers)
+}
+
 /**
  * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
  * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
@@ -132,7 +153,7 @@ export async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void>
     const { call } = decision
     const { key, tools: own } = toolsOfCall(loop, call)
     const tools = { ...own, keyOf, answers, inner: loop.inner }
-    const settled = settledBefore(loop, { call, decision, tools }, earlierCall)
+    const settled = settledBefore(loop, { call, decision, tools }, { settled: earlierCall })
     const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
     if (earlier === undefined || !('type' in earlier)) {
       const known = open.get(key)

@@ -59,7 +59,13 @@ import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
-import { earlierCall, haltedAfterResults, lateResults, limitAfterResults } from './earlier-calls.ts'
+import {
+  answersIn,
+  earlierCall,
+  haltedAfterResults,
+  lateResults,
+  limitAfterResults,
+} from './earlier-calls.ts'
 import { callOf, innerPlace, sessionCall, untoldUsage, waits, type InnerSessions } from './inner.ts'
 import {
   afterResult,
@@ -363,7 +369,7 @@ const sessionRunner: ToolRunner = {
       loop.mode === 'auto' ? checksInside(inner, { id, name }, tools.get(name)) : [],
     )
     const settle = (): ReturnType<ToolRunner['settleCalls']> =>
-      settleCalls(loop, answer, earlierCall)
+      settleCalls(loop, answer, { settled: earlierCall, answers: answersIn(loop.decisions) })
     return checks.length === 0 ? settle() : waitFor(loop, Promise.all(checks)).then(settle)
   },
   late: {

@@ -13,11 +13,12 @@ import {
 import { canRun, isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import { approvedContent } from '../make/tool-messages.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
+import { merged } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message, ToolCall } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { CallDecision } from '../types/session.ts'
-import { allOf, judge, sortCalls, unheardEvent, type SortedCalls } from './approval.ts'
+import { allOf, judge, sortCalls, type SortedCalls } from './approval.ts'
 import { toolBatches } from './batch.ts'
 import { projectTools, toolTable } from './compact-tools.ts'
 import { assertFits } from './execute.ts'
@@ -38,14 +39,14 @@ export const runner: ToolRunner = {
 export function settleCalls(
   loop: LoopState,
   answer: ModelResponse,
-  earlier?: EarlierCall,
+  past?: Past,
 ): SettledCalls | Promise<SettledCalls> {
-  const tools = turnTools(loop)
+  const tools = merged(turnTools(loop), { answers: past?.answers })
   const leavesAll = loop.mode === 'manual'
   const all = allOf(
     openCalls(loop, answer).map((call) => {
       const decision = decisionOn(loop, call)
-      const before = settledBefore(loop, { call, decision, tools }, earlier)
+      const before = settledBefore(loop, { call, decision, tools }, past)
       if (before === undefined) return leavesAll ? undefined : judge(call, tools, true)
       const isLeft = before === decision?.call && isCallersCall(tools.tools.get(call.name), call)
       return isLeft ? undefined : before
@@ -84,14 +85,16 @@ export interface WaitingCall {
   readonly tools: ToolRun
 }
 
-/**
- * What became of a call before the run was cut: its answer, or the call itself if it runs now. Returns `undefined` for a call that
- * nothing is known about. Sessions bring it: any other run has no past.
- */
-export type EarlierCall = (
-  loop: LoopState,
-  waiting: WaitingCall,
-) => Judged | Promise<Judged> | undefined
+/** What is known of the calls of earlier runs. Sessions bring it: any other run has no past. */
+export interface Past {
+  /**
+   * What became of a call before the run was cut or while it waited: its answer, or the call itself if it runs now. Returns `undefined`
+   * for a call that nothing is known about.
+   */
+  readonly settled: (loop: LoopState, waiting: WaitingCall) => Judged | Promise<Judged> | undefined
+  /** What users answered to the questions of calls. */
+  readonly answers?: ToolRun['answers']
+}
 
 /**
  * The answer to a call that was started before the run was cut or decided about while it waited, or the call itself if it runs
@@ -103,9 +106,9 @@ export type EarlierCall = (
 export function settledBefore(
   loop: LoopState,
   waiting: WaitingCall,
-  earlier?: EarlierCall,
+  past?: Past,
 ): Judged | Promise<Judged> {
-  const before = earlier?.(loop, waiting)
+  const before = past?.settled(loop, waiting)
   if (before !== undefined) return before
   const { call, decision, tools } = waiting
   const tool = tools.tools.get(call.name)
@@ -113,14 +116,12 @@ export function settledBefore(
     throw missingTool(call, lostHandoff(loop.entry, loop.state.thread, call.id))
   }
   if (decision === undefined) return undefined
-  const { deny, answer } = decision
-  if (deny !== undefined) return deniedEvent(call, deny)
+  if (decision.deny !== undefined) return deniedEvent(call, decision.deny)
   if (isDue(loop, waiting) && tool !== undefined && !isCallersCall(tool, call)) {
     const fits = assertFits(decision.call, tool)
     return fits === undefined ? decision.call : fits.then(() => decision.call)
   }
-  const hasHandler = loop.mode !== 'manual' && tool?.manual === false
-  return answer === undefined || hasHandler ? decision.call : unheardEvent(call, answer)
+  return decision.call
 }
 
 /** Whether a call is to run now that cannot run here. */
