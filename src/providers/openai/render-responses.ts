@@ -1,5 +1,6 @@
 import { optionsFor } from '../../make/provider-options.ts'
 import { endingOf } from '../../make/sniff.ts'
+import { toolChoiceModes } from '../../schema/validate.ts'
 import { assertNever, defined, merged } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
@@ -120,9 +121,7 @@ function renderTool(tool: JsonObject): JsonObject {
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
-  return choice === 'auto' || choice === 'none' || choice === 'required'
-    ? choice
-    : { type: 'function', name: choice }
+  return toolChoiceModes.includes(choice) ? choice : { type: 'function', name: choice }
 }
 
 /** The messages of a request as input items. One message may be several items, or none. */
