@@ -417,7 +417,9 @@ function checksInside(
     const { tools = [], defaults } = partsFor(call.id) ?? {}
     const tool = tools.find(({ name }) => name === call.name)
     const known = { ...call, id: `${prefix}${callId}/${call.id}` }
-    if (engine === undefined) throw missingTool(known, { agent })
+    if (engine === undefined) {
+      throw missingTool(known, agent, `${agent}, the agent that has called ${call.name}`)
+    }
     // The hook may bring the tool.
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)

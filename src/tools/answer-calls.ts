@@ -113,7 +113,10 @@ export function settledBefore(
   const { call, decision, tools } = waiting
   const tool = tools.tools.get(call.name)
   if (isLost(loop, waiting)) {
-    throw missingTool(call, lostHandoff(loop.entry, loop.state.thread, call.id))
+    const handoff = lostHandoff(loop.entry, loop.state.thread, call.id)
+    if (handoff === undefined) throw missingTool(call)
+    const words = `${call.name} to run it, and no tool ${handoff}, which handed the conversation over before`
+    throw missingTool(call, handoff, words)
   }
   if (decision === undefined) return undefined
   if (decision.deny !== undefined) return deniedEvent(call, decision.deny)
