@@ -300,7 +300,7 @@ function choiceIssues(value: Readonly<Record<string, unknown>>): readonly Issue[
  * valid.
  */
 export function validateThread(value: unknown): readonly Issue[] {
-  return join(thread(value), threadTranscript(value, false))
+  return join(thread(value), threadTranscript(value))
 }
 
 /** Whether a thread can be sent to every provider as it is: valid, not empty, and every tool call answered. */
@@ -316,12 +316,16 @@ export function isSendable(value: unknown): boolean {
 const thread = /* @__PURE__ */ shapeOf<Thread>({ messages, metadata: jsonObject }, {})
 
 /** A conversation whose last tool calls may still be unanswered. */
-export const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
+export const openThread: Check = (value) =>
+  join(
+    thread(value),
+    threadTranscript(value, () => true),
+  )
 
-/** The problems of a thread's messages as a conversation. `openEnd`: the calls of the last turn that may be unanswered. */
-export function threadTranscript(value: unknown, openEnd: OpenEnd): readonly Issue[] {
+/** The problems of a thread's messages as a conversation. */
+export function threadTranscript(value: unknown, mayWait?: MayWait): readonly Issue[] {
   if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
-  return transcriptIssues(value['messages'], openEnd)
+  return transcriptIssues(value['messages'], mayWait)
 }
 
 /** The tool calls of the last assistant message: the message's index, the index of each call by id, and the answered ids. */
@@ -331,14 +335,11 @@ interface Turn {
   readonly answered: Set<string>
 }
 
-/** Which calls of the last turn may be unanswered: all, those with these ids, or none. */
-type OpenEnd = boolean | ReadonlySet<unknown>
+/** Which calls of the last turn may be unanswered. Without it none may. */
+type MayWait = (callId: string) => boolean
 
 /** The problems of messages as a conversation: each tool call must be answered exactly once, before any other message. */
-function transcriptIssues(
-  messages: readonly unknown[],
-  openEnd: OpenEnd = false,
-): readonly Issue[] {
+function transcriptIssues(messages: readonly unknown[], mayWait?: MayWait): readonly Issue[] {
   const turn: Turn = { index: 0, calls: new Map(), answered: new Set() }
   let issues = fine
   for (let index = 0; index < messages.length && !isFull(issues); index++) {
@@ -352,8 +353,7 @@ function transcriptIssues(
     if (turn.calls.size > 0) issues = join(issues, endTurn(turn))
     if (Array.isArray(toolCalls)) startTurn(turn, toolCalls, index)
   }
-  if (openEnd === true) return issues
-  return join(issues, endTurn(turn, openEnd === false ? undefined : openEnd))
+  return join(issues, endTurn(turn, mayWait))
 }
 
 function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
@@ -368,11 +368,11 @@ function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
   return [{ path: `messages[${index}].toolCallId`, problem }]
 }
 
-function endTurn({ index, calls, answered }: Turn, open?: ReadonlySet<unknown>): readonly Issue[] {
+function endTurn({ index, calls, answered }: Turn, mayWait?: MayWait): readonly Issue[] {
   let issues = fine
   if (answered.size < calls.size) {
     for (const [id, at] of calls) {
-      if (answered.has(id) || open?.has(id) === true) continue
+      if (answered.has(id) || mayWait?.(id)) continue
       if (isFull(issues)) break
       const path = `messages[${index}].toolCalls[${at}]`
       issues = join(issues, [{ path, problem: `tool call ${brief(id)} is not answered` }])

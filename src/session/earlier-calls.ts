@@ -29,7 +29,7 @@ import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { Message, ToolCall } from '../types/message.ts'
+import { messageText, type Message, type ToolCall } from '../types/message.ts'
 import type { HaltedReason } from '../types/results.ts'
 import type { CallDecision, StoredResult } from '../types/session.ts'
 
@@ -104,7 +104,7 @@ function interrupted(
 ): StreamEvent {
   span.event({ name: 'tool.interrupted', toolName: call.name, toolCallId: call.id })
   const reason = 'interrupted'
-  const { content } = interruptedMessage(call.id, reason, answer)
+  const { content } = interruptedMessage(call.id, reason, answer && textOf(answer))
   return { type: 'tool_result_encoded', id: call.id, content, interrupted: reason }
 }
 
@@ -113,9 +113,13 @@ function unheardEvent({ id }: ToolCall, answer: Message['content']): StreamEvent
   return {
     type: 'tool_result_encoded',
     id,
-    content: unheardContent(answer),
+    content: unheardContent(textOf(answer)),
     metadata: { isError: true },
   }
+}
+
+function textOf(answer: Message['content']): string {
+  return messageText({ role: 'user', content: answer })
 }
 
 /** The users' answers among decisions, by call. */
