@@ -2,6 +2,7 @@ import { deniedEvent, missingTool } from '../chat/failed-calls.ts'
 import { isHandoffTool, lostHandoff, type Judged } from '../chat/handoff.ts'
 import {
   decisionOn,
+  handOver,
   isFinalizing,
   openCalls,
   turnTools,
@@ -28,6 +29,7 @@ export const runner: ToolRunner = {
   table: toolTable,
   specs: projectTools,
   settleCalls,
+  handOver,
 }
 
 /**
