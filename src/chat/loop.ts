@@ -33,6 +33,7 @@ import {
   cancelled,
   decisionOn,
   finalizeMessage,
+  handOver,
   isFinalizing,
   nextStep,
   openCalls,
@@ -89,7 +90,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       // A step that was cut goes on where it was: its answer is there already.
       if (late && !state.active && loop.decisions.length + state.halts.length > 0) {
         for await (const batch of late.results(loop)) yield emit(loop, batch)
-        loop.runner?.handOver(loop, state.thread.messages)
+        handOver(loop, state.thread.messages)
         loop.haltedReason = late.halted(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
@@ -139,7 +140,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       yield batch
       if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
       // From here on another engine may answer.
-      loop.runner?.handOver(loop, closed.newMessages)
+      handOver(loop, closed.newMessages)
     }
     // The loop ends between two steps.
     yield emitEnd(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])

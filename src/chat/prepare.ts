@@ -65,8 +65,6 @@ export interface ToolRunner {
   specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
   /** Decides about the open calls of an answer. */
   settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
-  /** Goes on with the engine that messages have handed the conversation to, if they have. */
-  handOver(loop: LoopState, newMessages: readonly Message[]): void
   /** What was approved after the model had been told that there is no result yet. Only sessions have such calls, and bring it. */
   readonly late?: {
     /** Runs the calls. */

@@ -2,7 +2,6 @@ import { deniedEvent, missingTool } from '../chat/failed-calls.ts'
 import { isHandoffTool, lostHandoff, type Judged } from '../chat/handoff.ts'
 import {
   decisionOn,
-  handOver,
   isFinalizing,
   openCalls,
   turnTools,
@@ -29,7 +28,6 @@ export const runner: ToolRunner = {
   table: toolTable,
   specs: projectTools,
   settleCalls,
-  handOver,
 }
 
 /**

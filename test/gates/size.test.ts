@@ -47,8 +47,8 @@ const budgets = {
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
   three: 68_700,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 65_950,
-  talk: 52_950,
+  loop: 65_900,
+  talk: 53_050,
 }
 
 /** The folders that a program which only streams text does not use. */
