@@ -206,23 +206,18 @@ export function noSuchTool(call: ToolCall, names: Iterable<string>): ToolError {
 
 /**
  * A call that somebody approved names a tool that the engine does not have. The model is not told: the run fails, and the decision
- * stays for a process that has the tool. The tool may be missing because the one that leads to it is: the `agent` that the call is
- * inside of, or the tool of a `handoff` before it.
+ * stays for a process that has the tool. The tool may be missing because another one is that leads to it: then `missing` is that
+ * one, and `words` say how.
  */
 export function missingTool(
   { id, name }: ToolCall,
-  { agent, handoff }: { readonly agent?: string; readonly handoff?: string } = {},
+  missing: string = name,
+  words: string = `${name} to run it`,
 ): EngineError {
-  const own =
-    agent === undefined ? `${name} to run it` : `${agent}, the agent that has called ${name}`
-  const also =
-    handoff === undefined
-      ? ''
-      : `, and no tool ${handoff}, which handed the conversation over before`
   return new EngineError(
     'unknown_tool',
-    `call ${id} was approved, but this engine has no tool ${own}${also}: add it and resume`,
-    { metadata: { toolName: name, toolCallId: id, missing: agent ?? handoff ?? name } },
+    `call ${id} was approved, but this engine has no tool ${words}: add it and resume`,
+    { metadata: { toolName: name, toolCallId: id, missing } },
   )
 }
 

@@ -71,13 +71,13 @@ export function lostHandoff(
   entry: RunContext,
   { messages }: Thread,
   callId: string,
-): { readonly handoff: string } | undefined {
+): string | undefined {
   const before = beforeCall(messages, callId)
   for (const [at, message] of before.entries()) {
     const handoff = handoffIn(message)
     if (handoff === undefined) continue
     const { tools } = contextAfter(entry, before.slice(0, at))
-    if (!tools.some((tool) => tool.name === handoff && isHandoffTool(tool))) return { handoff }
+    if (!tools.some((tool) => tool.name === handoff && isHandoffTool(tool))) return handoff
   }
   return undefined
 }

@@ -86,13 +86,12 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
   try {
     while (loop.haltedReason === undefined) {
       spans.startStep()
+      const late = loop.runner?.late
       // A step that was cut goes on where it was: its answer is there already.
-      if (!state.active && loop.decisions.length + state.halts.length > 0) {
-        if (loop.runner !== undefined) {
-          for await (const batch of loop.runner.lateResults(loop)) yield emit(loop, batch)
-        }
+      if (late && !state.active && loop.decisions.length + state.halts.length > 0) {
+        for await (const batch of late.results(loop)) yield emit(loop, batch)
         handOver(loop, state.thread.messages)
-        loop.haltedReason = lateHalt(loop) ?? limitAfterResults(loop)
+        loop.haltedReason = late.halted(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
           break
@@ -277,15 +276,8 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
   })
 }
 
-/** Why a loop ends before the model is asked about late results: a handler asked or halted, or an agent waits. */
-function lateHalt({ state }: LoopState): HaltedReason | undefined {
-  const { halts, manual } = innerPending(state)
-  const halt = firstHalt([...state.halts, ...halts])
-  return halt?.reason ?? (manual.length > 0 ? 'manual_tool_calls' : undefined)
-}
-
 /** Of several halts: a question, then an approval, then the one whose call comes first. */
-function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
+export function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
   const of = (reason: string): ToolHalt | undefined => halts.find((halt) => halt.reason === reason)
   return of('ask_user') ?? of('approval') ?? halts[0]
 }
@@ -321,15 +313,6 @@ function limitAfter(
     return haltWhen(toStepResult(after), { usage, answers: [...own, ...innerAnswers] })
   })
   return halting.then((halts) => (halts ? 'halt_when' : limit))
-}
-
-/**
- * `max_turns` if the model may not be asked about results that came from outside or late: a run that goes on with them has the
- * limit of one that runs its tools itself. The pass of `structuredFinalize` is allowed one call more, as after any other step.
- */
-export function limitAfterResults(loop: LoopState): 'max_turns' | undefined {
-  const { kind, finalize, turns, maxTurns } = loop
-  return kind === 'chat' && !finalize && turns >= maxTurns ? 'max_turns' : undefined
 }
 
 /** Whether late results follow an answer that needs nothing else: the model has not read them. */

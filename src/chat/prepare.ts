@@ -65,8 +65,13 @@ export interface ToolRunner {
   specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
   /** Decides about the open calls of an answer. */
   settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
-  /** Runs what was approved after the model had been told that there is no result yet. */
-  lateResults(loop: LoopState): AsyncGenerator<Batch, void>
+  /** What was approved after the model had been told that there is no result yet. Only sessions have such calls, and bring it. */
+  readonly late?: {
+    /** Runs the calls. */
+    results(loop: LoopState): AsyncGenerator<Batch, void>
+    /** Why the loop ends before the model is asked about the results. */
+    halted(loop: LoopState): HaltedReason | undefined
+  }
 }
 
 /** The open calls of an answer that was decided about. The loop folds and emits their events. */
@@ -359,14 +364,14 @@ export function isFinalizing(loop: LoopState): boolean {
 
 /** The tools that run the calls of an answer: none in the second pass, which offers none. */
 export function turnTools(loop: LoopState): ToolRun {
-  const { decisions, state } = loop
+  const { state } = loop
   if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
   const tools = loop.changedTools?.tools ?? loop.tools
   const answer = state.thread.messages.length
   const keyOf = ({ id }: ToolCall): string => callKey(loop, answer, id)
   // A later step has calls of its own.
   const inner = state.steps.length === 0 ? loop.inner : undefined
-  return merged(tools, { answers: answersIn(decisions), inner, keyOf })
+  return merged(tools, { inner, keyOf })
 }
 
 /** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
@@ -383,14 +388,6 @@ export function openCalls({ state }: LoopState, { toolCalls }: ModelResponse): r
 /** What was decided about a call of the step under way. */
 export function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
   return decisions.find(({ call, late }) => call.id === id && late !== true)
-}
-
-/** The users' answers among decisions, by call. */
-export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'] {
-  const answers = decisions.flatMap(({ call, answer }) =>
-    answer === undefined ? [] : [[call.id, answer] as const],
-  )
-  return answers.length === 0 ? undefined : new Map(answers)
 }
 
 const noTools: ToolRun['tools'] = new Map()

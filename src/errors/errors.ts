@@ -22,16 +22,18 @@ interface ErrorDetails {
  * The base of every error of this library. Branch on `kind` and `reason`; `message` is for people.
  *
  * Messages and metadata never contain an API key: any text that looks like one is redacted here.
+ *
+ * The fields of the classes are only declared: their constructors set them all.
  */
 export abstract class AllmError<Reason extends string = string> extends Error {
   abstract readonly kind: ErrorKind
-  readonly reason: Reason
-  readonly metadata: JsonObject
-  readonly requestId: string | undefined
+  declare readonly reason: Reason
+  declare readonly metadata: JsonObject
+  declare readonly requestId: string | undefined
   /** What had been received when the call failed. Set on errors that reject `generate`, `step` and `chat`. */
-  partial: PartialResult | undefined
+  declare partial: PartialResult | undefined
   /** The failures before this one, the first one first: those of the adapters that a fallback has tried. Empty for most errors. */
-  causes: readonly AnyAllmError[]
+  declare causes: readonly AnyAllmError[]
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
     super(redact(message), details.cause === undefined ? {} : { cause: details.cause })
@@ -172,10 +174,10 @@ export interface AdapterErrorDetails extends ErrorDetails {
 abstract class CallError<
   Reason extends AdapterErrorReason | ImageAdapterErrorReason,
 > extends AllmError<Reason> {
-  readonly provider: string | undefined
-  readonly status: number | undefined
-  readonly retryAfterMs: number | undefined
-  readonly retryable: boolean
+  declare readonly provider: string | undefined
+  declare readonly status: number | undefined
+  declare readonly retryAfterMs: number | undefined
+  declare readonly retryable: boolean
 
   constructor(reason: Reason, message: string, details: AdapterErrorDetails = {}) {
     super(reason, message, details)
@@ -238,8 +240,8 @@ interface StreamErrorDetails extends ErrorDetails {
 export class StreamError extends AllmError<StreamErrorReason> {
   override readonly name = 'StreamError'
   readonly kind = 'stream'
-  readonly provider: string | undefined
-  readonly eventIndex: number | undefined
+  declare readonly provider: string | undefined
+  declare readonly eventIndex: number | undefined
 
   constructor(reason: StreamErrorReason, message: string, details: StreamErrorDetails = {}) {
     super(reason, message, details)
@@ -321,8 +323,8 @@ interface ToolErrorDetails extends ErrorDetails {
 export class ToolError extends AllmError<ToolErrorReason> {
   override readonly name = 'ToolError'
   readonly kind = 'tool'
-  readonly toolName: string | undefined
-  readonly toolCallId: string | undefined
+  declare readonly toolName: string | undefined
+  declare readonly toolCallId: string | undefined
 
   constructor(reason: ToolErrorReason, message: string, details: ToolErrorDetails = {}) {
     super(reason, message, details)
@@ -354,7 +356,7 @@ interface EngineErrorDetails extends ErrorDetails {
 export class EngineError extends AllmError<EngineErrorReason> {
   override readonly name = 'EngineError'
   readonly kind = 'engine'
-  readonly provider: string | undefined
+  declare readonly provider: string | undefined
 
   constructor(reason: EngineErrorReason, message: string, details: EngineErrorDetails = {}) {
     super(reason, message, details)
@@ -384,7 +386,7 @@ export type ValidationErrorReason = (typeof validationErrorReasons)[number]
 export class ValidationError extends AllmError<ValidationErrorReason> {
   override readonly name = 'ValidationError'
   readonly kind = 'validation'
-  readonly issues: readonly Issue[]
+  declare readonly issues: readonly Issue[]
 
   constructor(reason: ValidationErrorReason, issues: readonly Issue[], details: ErrorDetails = {}) {
     super(reason, `${reason.replaceAll('_', ' ')}: ${issueList(issues)}`, details)

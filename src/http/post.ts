@@ -150,7 +150,7 @@ function parse(text: string, call: HttpCall, status: number, secrets: Secrets): 
 }
 
 /** The longest body that is read as one document, such as images as base64. A string of JavaScript can hold about as much. */
-const maxDocumentBytes = 384 * 1024 * 1024
+const maxDocumentBytes = 402_653_184
 
 /** The text of a body. One that is too long is not an answer; it is not read to its end. */
 async function wholeText(response: Response, call: HttpCall): Promise<string> {

@@ -35,32 +35,15 @@ const publicNames = /trace|request|correlation|span|idempotency|[-_](?:id|date)$
 /** Returns the text that is clean so far. A chunk that may end inside a secret is held back until the next one. */
 export type BodyFilter = (chunk: string, last: boolean) => string
 
-/** The filter of the last call. The next one of the adapter mostly has the same secrets. */
-let last: { readonly of: SecretCall; readonly filter: Secrets } | undefined
+/** The filter of the last call, and what it was made of. The next call of the adapter mostly has the same secrets. */
+let last: { readonly of: string; readonly filter: Secrets } | undefined
 
 /** The secrets of a call. */
 export function secretsOf(call: SecretCall): Secrets {
-  if (last !== undefined && hasSameSecrets(last.of, call)) return last.filter
   const { provider, url, headers, secrets, apiKey } = call
-  const of = { provider, url, headers: { ...headers }, secrets: secrets?.slice(), apiKey }
-  last = { of, filter: makeFilter(secretValues(call)) }
+  const of = JSON.stringify([provider, url, headers, secrets, apiKey])
+  if (last?.of !== of) last = { of, filter: makeFilter(secretValues(call)) }
   return last.filter
-}
-
-function hasSameSecrets(one: SecretCall, other: SecretCall): boolean {
-  return (
-    one.provider === other.provider &&
-    one.url === other.url &&
-    one.apiKey === other.apiKey &&
-    hasSameMembers(one.headers ?? {}, other.headers ?? {}) &&
-    hasSameMembers(one.secrets ?? [], other.secrets ?? [])
-  )
-}
-
-function hasSameMembers<T extends object>(one: T, other: T): boolean {
-  for (const name in one) if (one[name] !== other[name]) return false
-  for (const name in other) if (!(name in one)) return false
-  return true
 }
 
 function makeFilter(values: readonly string[]): Secrets {

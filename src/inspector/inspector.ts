@@ -19,7 +19,6 @@ import {
   refuse,
   shape,
   someText,
-  tag,
   tagged,
   text,
   timeoutMs,
@@ -439,9 +438,9 @@ const changesBody = shape({}, {
 } satisfies Record<keyof ForkChanges, Check>)
 
 const engineBody = tagged<ForkEngine>({
-  fake: shape({ type: tag, script: listOf(json) }),
-  recorded: shape({ type: tag }),
-  given: shape({ type: tag }),
+  fake: [{ script: listOf(json) }],
+  recorded: [{}],
+  given: [{}],
 })
 
 const forkShape = shape({ changes: changesBody, engine: engineBody }, {

@@ -98,7 +98,7 @@ export async function imageFromFile(
   return imageFromBytes(read.bytes, mimeType)
 }
 
-const mebibyte = 1024 * 1024
+const mebibyte = 1_048_576
 
 /** How an image is read from a file. */
 interface ImageFileOptions extends ImageOptions, ReadOptions {}

@@ -61,22 +61,18 @@ export function jsonSchema<Schema extends AnySchema>(
   schema: Schema & NeedsJsonSchema<Schema>,
   options: { readonly strict?: boolean | undefined } = {},
 ): JsonSchemaFormat {
-  const made = formatOf(name, schema, options)
-  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
-  return made
-}
-
-function formatOf(
-  name: string,
-  schema: AnySchema,
-  options: { readonly strict?: boolean | undefined } = {},
-): JsonSchemaFormat {
   assertOptions('invalid_request', options, ['strict'])
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     const problem = `must be 1 to 64 letters, digits, _ or -, not ${describe(name)}`
     throw refusal('invalid_request', 'name', problem)
   }
   const { strict = true } = options
+  const made = formatOf(name, schema, strict)
+  if (!isStandardSchema(schema)) assertMeaning(made.schema, 'invalid_request')
+  return made
+}
+
+function formatOf(name: string, schema: AnySchema, strict: boolean): JsonSchemaFormat {
   const made: JsonSchemaFormat = {
     type: 'json_schema',
     name,
@@ -89,7 +85,7 @@ function formatOf(
 
 /** The format as plain data: a library's schema becomes a `json_schema` named `output`. */
 export function toResponseFormat(format: FormatOption): ResponseFormat {
-  return isStandardSchema(format) ? formatOf('output', format) : format
+  return isStandardSchema(format) ? formatOf('output', format, true) : format
 }
 
 /** The fields of an image request besides its prompt. */

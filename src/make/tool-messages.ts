@@ -97,16 +97,14 @@ export function isErrorResult({ metadata }: Message): boolean {
 export function interruptedMessage(
   toolCallId: string,
   reason: InterruptedReason,
-  answer?: Message['content'],
+  userAnswered?: string,
 ): Message {
-  const userAnswered = answer && messageText({ role: 'user', content: answer })
   const content = JSON.stringify({ error: sentences[reason], userAnswered })
   return { role: 'tool', content, toolCallId, metadata: { interrupted: true, reason } }
 }
 
 /** What the model reads about a call whose tool was not called again with the user's answer: the answer itself. */
-export function unheardContent(answer: Message['content']): string {
-  const userAnswered = messageText({ role: 'user', content: answer })
+export function unheardContent(userAnswered: string): string {
   const error = 'the tool was not called again with what the user answered to its question'
   return JSON.stringify({ error, userAnswered })
 }

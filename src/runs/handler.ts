@@ -19,7 +19,6 @@ import {
   refuse,
   shape,
   someText,
-  tag,
   tagged,
   text,
   timeoutMs,
@@ -33,7 +32,7 @@ import { assertSessionId } from '../stores/session-store.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import type { Part } from '../types/message.ts'
+import type { FilePart, ImagePart, Part, TextPart } from '../types/message.ts'
 import {
   acceptedParts,
   type AcceptedPart,
@@ -297,8 +296,11 @@ function messageBody(accept: readonly AcceptedPart[]): Check {
   }
 }
 
-const base64Shape: Checks = { type: tag, base64: someText, mimeType: someText }
-const urlShape: Checks = { type: tag, url: someText }
+/** The type, by which the check was found. */
+const known: Check = () => fine
+
+const base64Shape: Checks = { type: known, base64: someText, mimeType: someText }
+const urlShape: Checks = { type: known, url: someText }
 
 /** A part that a browser may send. It says nothing to a provider, and names nothing that is not in it unless that is accepted. */
 function partCheck(accept: readonly AcceptedPart[]): Check {
@@ -313,16 +315,15 @@ function partCheck(accept: readonly AcceptedPart[]): Check {
       return within('type', refuse([...checks.keys()].join(' or '), type))
     }
   }
-  const image = shape(
-    { type: tag, image: media('image_url') },
-    { detail: oneOf(['auto', 'low', 'high']) },
-  )
-  return tagged<{ readonly type: 'text' | 'image' | 'file' }>({
-    text: shape({ type: tag, text }),
-    image,
-    file: shape({ type: tag, file: media('file_url') }),
+  return tagged<Bare<TextPart> | Bare<ImagePart> | Bare<FilePart>>({
+    text: [{ text }],
+    image: [{ image: media('image_url') }, { detail: oneOf(['auto', 'low', 'high']) }],
+    file: [{ file: media('file_url') }],
   })
 }
+
+/** A part without options for providers. */
+type Bare<T extends TextPart | ImagePart | FilePart> = Omit<T, 'providerOptions'>
 
 /** Reads the JSON of a request and checks it. Throws a refusal that says what is wrong. */
 async function bodyOf(service: Service, request: Request, check: Check): Promise<Body> {

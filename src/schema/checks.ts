@@ -114,15 +114,21 @@ export function optionsOf(optional: Checks): Check {
 
 function members(table: Checks, onUndefined: Check): Check {
   const checks = new Map(Object.entries(table))
+  return eachMember((member, key) => {
+    const check = checks.get(key)
+    if (check === undefined) return [unknownKey(key, [...checks.keys()])]
+    return within(key, (member === undefined ? onUndefined : check)(member))
+  })
+}
+
+/** Plain data whose members all pass. */
+function eachMember(look: (member: unknown, key: string) => readonly Issue[]): Check {
   return (value) => {
     if (!isPlainObject(value)) return refuse('an object', value)
     let issues = fine
     for (const key in value) {
       if (isFull(issues)) break
-      const member = value[key]
-      const check = checks.get(key)
-      if (check === undefined) issues = join(issues, [unknownKey(key, [...checks.keys()])])
-      else issues = join(issues, within(key, (member === undefined ? onUndefined : check)(member)))
+      issues = join(issues, look(value[key], key))
     }
     return issues
   }
@@ -141,23 +147,27 @@ export function listOf(item: Check): Check {
 }
 
 /** An object with any keys, whose members all pass. */
-export function recordOf(member: Check): Check {
-  return (value) => {
-    if (!isPlainObject(value)) return refuse('an object', value)
-    let issues = fine
-    for (const key in value) {
-      if (isFull(issues)) break
-      issues = join(issues, within(key, member(value[key])))
-    }
-    return issues
-  }
+export function recordOf(check: Check): Check {
+  return eachMember((member, key) => within(key, check(member)))
 }
 
-/** A member of the union `T`: its `type` selects the check. Every member of the union needs one. */
-export function tagged<T extends { readonly type: string }>(
-  byType: Readonly<Record<T['type'], Check>>,
-): Check {
-  const checks = new Map<unknown, Check>(Object.entries(byType))
+/** The fields of `T`, those that must be there and those that may be absent, with their checks. */
+type Fields<T> = readonly [
+  required: Readonly<Record<Exclude<keyof T, OptionalKey<T>>, Check>>,
+  optional?: Readonly<Record<OptionalKey<T>, Check>>,
+]
+
+/** A member of the union `T`: its `type` selects its other fields. Every field of every member of the union needs its check. */
+export function tagged<T extends { readonly type: string }>(byType: {
+  readonly [Type in T['type']]: Fields<Omit<Extract<T, { readonly type: Type }>, 'type'>>
+}): Check {
+  const checks = new Map<unknown, Check>(
+    Object.entries<readonly [Checks, Checks?]>(byType).map(([type, [required, optional]]) => [
+      type,
+      // The type has been checked by finding the others.
+      shape({ type: () => fine, ...required }, optional),
+    ]),
+  )
   return (value) => {
     if (!isPlainObject(value)) return refuse('an object', value)
     const { type } = value
@@ -166,9 +176,6 @@ export function tagged<T extends { readonly type: string }>(
     return within('type', refuse(`one of ${[...checks.keys()].join(', ')}`, type))
   }
 }
-
-/** The `type` of a member of a union, which `tagged` has checked already. */
-export const tag: Check = () => fine
 
 /** Any string. */
 export const text: Check = must('a string', (value) => typeof value === 'string')
@@ -238,17 +245,8 @@ function jsonIssues(value: unknown, above: Set<unknown>): readonly Issue[] {
   if (above.has(value)) return notJson('a cycle: it contains itself')
   if (above.size >= maxDepth) return notJson(`one nested deeper than ${maxDepth} levels`)
   above.add(value)
-  let issues = fine
-  if (list) {
-    for (let index = 0; index < value.length && !isFull(issues); index++) {
-      issues = join(issues, within(index, jsonIssues(value[index], above)))
-    }
-  } else {
-    for (const key in value) {
-      if (isFull(issues)) break
-      issues = join(issues, within(key, jsonIssues(value[key], above)))
-    }
-  }
+  const inside: Check = (member) => jsonIssues(member, above)
+  const issues = (list ? listOf(inside) : recordOf(inside))(value)
   above.delete(value)
   return issues
 }

@@ -114,7 +114,7 @@ const notSchema: readonly Issue[] = [
 function keywordIssues(schema: Readonly<Record<string, unknown>>): readonly Issue[] {
   let issues = fine
   for (const [key, value] of Object.entries(schema)) {
-    const [kind] = kinds.find(([, names]) => names.includes(key)) ?? []
+    const [kind] = kinds.find(([, keywords]) => keywords.split(' ').includes(key)) ?? []
     if (kind !== undefined) issues = join(issues, within(key, kind(value)))
   }
   return issues
@@ -138,39 +138,24 @@ const typeName: Check = /* @__PURE__ */ oneOf([
 const number: Check = /* @__PURE__ */ must('a number', Number.isFinite)
 
 /** What the values of keywords are. Older drafts have some that are not in 2020-12: lists as `items`, and flags for exclusive bounds. */
-const kinds: readonly (readonly [Check, readonly string[]])[] = [
-  [(value) => (Array.isArray(value) ? listOf(typeName) : typeName)(value), ['type']],
-  [(value) => listOf(text)(value), ['required']],
-  [/* @__PURE__ */ must('a list', Array.isArray), ['enum', 'examples']],
-  [
-    (value) => recordOf(anySchema)(value),
-    ['properties', 'patternProperties', '$defs', 'definitions'],
-  ],
-  [(value) => listOf(anySchema)(value), ['allOf', 'anyOf', 'oneOf', 'prefixItems']],
-  [(value) => (Array.isArray(value) ? listOf(anySchema) : anySchema)(value), ['items']],
-  [anySchema, ['additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else']],
+const kinds: readonly (readonly [check: Check, keywords: string])[] = [
+  [(value) => (Array.isArray(value) ? listOf(typeName) : typeName)(value), 'type'],
+  [(value) => listOf(text)(value), 'required'],
+  [/* @__PURE__ */ must('a list', Array.isArray), 'enum examples'],
+  [(value) => recordOf(anySchema)(value), 'properties patternProperties $defs definitions'],
+  [(value) => listOf(anySchema)(value), 'allOf anyOf oneOf prefixItems'],
+  [(value) => (Array.isArray(value) ? listOf(anySchema) : anySchema)(value), 'items'],
+  [anySchema, 'additionalProperties propertyNames contains not if then else'],
   [
     (value) => (typeof value === 'boolean' ? fine : number(value)),
-    ['exclusiveMinimum', 'exclusiveMaximum'],
+    'exclusiveMinimum exclusiveMaximum',
   ],
   [
     number,
-    [
-      'minimum',
-      'maximum',
-      'multipleOf',
-      'minLength',
-      'maxLength',
-      'minItems',
-      'maxItems',
-      'minProperties',
-      'maxProperties',
-      'minContains',
-      'maxContains',
-    ],
+    'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains',
   ],
-  [text, ['pattern', 'format', 'title', 'description', '$ref']],
-  [flag, ['uniqueItems', 'nullable']],
+  [text, 'pattern format title description $ref'],
+  [flag, 'uniqueItems nullable'],
 ]
 
 /**

@@ -250,8 +250,11 @@ function needed(path: string, status: string): readonly Issue[] {
 
 /** The problems of a thread that has no other problems than unanswered calls at its end. Pending calls may be unanswered. */
 function unansweredCalls(value: unknown, pending: readonly unknown[]): readonly Issue[] {
-  const other = threadTranscript(value, true)
+  const other = threadTranscript(value, () => true)
   if (other.length > 0) return fine
   const ids = new Set(pending.map((call) => (isPlainObject(call) ? call['id'] : undefined)))
-  return within('thread', threadTranscript(value, ids))
+  return within(
+    'thread',
+    threadTranscript(value, (id) => ids.has(id)),
+  )
 }

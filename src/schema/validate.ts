@@ -2,33 +2,18 @@ import type { toolTypes } from '../contracts/engine.ts'
 import type { Tool, toolNeeds, toolRunner } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
-import type {
-  Image,
-  InlineFile,
-  InlineImage,
-  MediaFile,
-  RemoteFile,
-  RemoteImage,
-  StoredFile,
-  StoredImage,
-} from '../types/media.ts'
+import type { Image, MediaFile } from '../types/media.ts'
 import {
   roles,
   sourceTypes,
-  type FilePart,
-  type ImagePart,
   type Message,
   type Part,
-  type ProviderItemPart,
-  type ReasoningPart,
   type Source,
-  type TextPart,
   type Thread,
   type ToolCall,
 } from '../types/message.ts'
 import {
   reasoningEfforts,
-  type JsonSchemaFormat,
   type ModelRequest,
   type PromptCache,
   type ReasoningOptions,
@@ -56,10 +41,8 @@ import {
   oneOf,
   recordOf,
   refuse,
-  shape,
   shapeOf,
   someText,
-  tag,
   tagged,
   text,
   timeoutMs,
@@ -85,20 +68,14 @@ const partOptions = { providerOptions: recordOf(jsonObject) }
 
 /** One part of a message's content. */
 export const part: Check = tagged<Part>({
-  text: shapeOf<TextPart>({ type: tag, text }, partOptions),
-  image: shapeOf<ImagePart>(
-    { type: tag, image: validateImage },
-    { detail: oneOf(['auto', 'low', 'high']), ...partOptions },
-  ),
-  file: shapeOf<FilePart>({ type: tag, file: validateFile }, partOptions),
-  reasoning: shapeOf<ReasoningPart>(
-    { type: tag, text },
-    { opaque: json, provider: text, ...partOptions },
-  ),
-  provider_item: shapeOf<ProviderItemPart>(
-    { type: tag, provider: someText, item: jsonObject },
+  text: [{ text }, partOptions],
+  image: [{ image: validateImage }, { detail: oneOf(['auto', 'low', 'high']), ...partOptions }],
+  file: [{ file: validateFile }, partOptions],
+  reasoning: [{ text }, { opaque: json, provider: text, ...partOptions }],
+  provider_item: [
+    { provider: someText, item: jsonObject },
     { callsBefore: positiveInteger, ...partOptions },
-  ),
+  ],
 })
 
 const parts = listOf(part)
@@ -246,12 +223,9 @@ export function validateRequest(value: unknown): readonly Issue[] {
 
 /** The format of an answer, as plain data. */
 export const responseFormat: Check = tagged<ResponseFormat>({
-  text: shape({ type: tag }),
-  json_object: shape({ type: tag }),
-  json_schema: shapeOf<JsonSchemaFormat>(
-    { type: tag, name: someText, schema: jsonObject, strict: flag },
-    {},
-  ),
+  text: [{}],
+  json_object: [{}],
+  json_schema: [{ name: someText, schema: jsonObject, strict: flag }],
 })
 
 const cacheOptions = shapeOf<Exclude<PromptCache, true>>(
@@ -326,7 +300,7 @@ function choiceIssues(value: Readonly<Record<string, unknown>>): readonly Issue[
  * valid.
  */
 export function validateThread(value: unknown): readonly Issue[] {
-  return join(thread(value), threadTranscript(value, false))
+  return join(thread(value), threadTranscript(value))
 }
 
 /** Whether a thread can be sent to every provider as it is: valid, not empty, and every tool call answered. */
@@ -342,12 +316,16 @@ export function isSendable(value: unknown): boolean {
 const thread = /* @__PURE__ */ shapeOf<Thread>({ messages, metadata: jsonObject }, {})
 
 /** A conversation whose last tool calls may still be unanswered. */
-export const openThread: Check = (value) => join(thread(value), threadTranscript(value, true))
+export const openThread: Check = (value) =>
+  join(
+    thread(value),
+    threadTranscript(value, () => true),
+  )
 
-/** The problems of a thread's messages as a conversation. `openEnd`: the calls of the last turn that may be unanswered. */
-export function threadTranscript(value: unknown, openEnd: OpenEnd): readonly Issue[] {
+/** The problems of a thread's messages as a conversation. */
+export function threadTranscript(value: unknown, mayWait?: MayWait): readonly Issue[] {
   if (!isPlainObject(value) || !Array.isArray(value['messages'])) return fine
-  return transcriptIssues(value['messages'], openEnd)
+  return transcriptIssues(value['messages'], mayWait)
 }
 
 /** The tool calls of the last assistant message: the message's index, the index of each call by id, and the answered ids. */
@@ -357,14 +335,11 @@ interface Turn {
   readonly answered: Set<string>
 }
 
-/** Which calls of the last turn may be unanswered: all, those with these ids, or none. */
-type OpenEnd = boolean | ReadonlySet<unknown>
+/** Which calls of the last turn may be unanswered. Without it none may. */
+type MayWait = (callId: string) => boolean
 
 /** The problems of messages as a conversation: each tool call must be answered exactly once, before any other message. */
-function transcriptIssues(
-  messages: readonly unknown[],
-  openEnd: OpenEnd = false,
-): readonly Issue[] {
+function transcriptIssues(messages: readonly unknown[], mayWait?: MayWait): readonly Issue[] {
   const turn: Turn = { index: 0, calls: new Map(), answered: new Set() }
   let issues = fine
   for (let index = 0; index < messages.length && !isFull(issues); index++) {
@@ -378,8 +353,7 @@ function transcriptIssues(
     if (turn.calls.size > 0) issues = join(issues, endTurn(turn))
     if (Array.isArray(toolCalls)) startTurn(turn, toolCalls, index)
   }
-  if (openEnd === true) return issues
-  return join(issues, endTurn(turn, openEnd === false ? undefined : openEnd))
+  return join(issues, endTurn(turn, mayWait))
 }
 
 function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
@@ -394,11 +368,11 @@ function takeAnswer(turn: Turn, id: unknown, index: number): readonly Issue[] {
   return [{ path: `messages[${index}].toolCallId`, problem }]
 }
 
-function endTurn({ index, calls, answered }: Turn, open?: ReadonlySet<unknown>): readonly Issue[] {
+function endTurn({ index, calls, answered }: Turn, mayWait?: MayWait): readonly Issue[] {
   let issues = fine
   if (answered.size < calls.size) {
     for (const [id, at] of calls) {
-      if (answered.has(id) || open?.has(id) === true) continue
+      if (answered.has(id) || mayWait?.(id)) continue
       if (isFull(issues)) break
       const path = `messages[${index}].toolCalls[${at}]`
       issues = join(issues, [{ path, problem: `tool call ${brief(id)} is not answered` }])
@@ -478,22 +452,19 @@ const imageFacts = {
 }
 
 const image = tagged<Image>({
-  base64: shapeOf<InlineImage>(
-    { type: tag, base64, mimeType: imageMimeType },
+  base64: [
+    { base64, mimeType: imageMimeType },
     { name: someText, ...imageFacts },
-  ),
-  url: shapeOf<RemoteImage>(
-    { type: tag, url: webUrl },
-    { mimeType: imageMimeType, name: someText, ...imageFacts },
-  ),
-  id: shapeOf<StoredImage>(
-    { type: tag, id: someText, provider: someText },
+  ],
+  url: [{ url: webUrl }, { mimeType: imageMimeType, name: someText, ...imageFacts }],
+  id: [
+    { id: someText, provider: someText },
     { mimeType: imageMimeType, ...imageFacts },
-  ),
+  ],
 })
 
 const file = tagged<MediaFile>({
-  base64: shapeOf<InlineFile>({ type: tag, base64, mimeType }, { name: someText }),
-  url: shapeOf<RemoteFile>({ type: tag, url: webUrl }, { mimeType, name: someText }),
-  id: shapeOf<StoredFile>({ type: tag, id: someText, provider: someText }, { mimeType }),
+  base64: [{ base64, mimeType }, { name: someText }],
+  url: [{ url: webUrl }, { mimeType, name: someText }],
+  id: [{ id: someText, provider: someText }, { mimeType }],
 })

@@ -8,7 +8,7 @@ import {
 } from '../chat/chat.ts'
 import { disown, missingTool } from '../chat/failed-calls.ts'
 import { beforeCall, contextOfCall, engineAfter } from '../chat/handoff.ts'
-import { limitAfterResults, loopSource } from '../chat/loop.ts'
+import { loopSource } from '../chat/loop.ts'
 import {
   createLoop,
   openCalls,
@@ -49,7 +49,7 @@ import {
 } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
-import { isApproved, runner } from '../tools/answer-calls.ts'
+import { isApproved, runner, settleCalls } from '../tools/answer-calls.ts'
 import { assertFits, checkArguments } from '../tools/execute.ts'
 import type { Issue } from '../types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../types/events.ts'
@@ -59,6 +59,13 @@ import type { ChatOutcome, ChatResult, StepResult } from '../types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../types/session.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
+import {
+  answersIn,
+  earlierCall,
+  haltedAfterResults,
+  lateResults,
+  limitAfterResults,
+} from './earlier-calls.ts'
 import { callOf, innerPlace, sessionCall, untoldUsage, waits, type InnerSessions } from './inner.ts'
 import {
   afterResult,
@@ -361,17 +368,21 @@ const sessionRunner: ToolRunner = {
     const checks = openCalls(loop, answer).flatMap(({ id, name }) =>
       loop.mode === 'auto' ? checksInside(inner, { id, name }, tools.get(name)) : [],
     )
-    const settle = (): ReturnType<ToolRunner['settleCalls']> => runner.settleCalls(loop, answer)
+    const settle = (): ReturnType<ToolRunner['settleCalls']> =>
+      settleCalls(loop, answer, { settled: earlierCall, answers: answersIn(loop.decisions) })
     return checks.length === 0 ? settle() : waitFor(loop, Promise.all(checks)).then(settle)
   },
-  async *lateResults(loop) {
-    const checks = loop.decisions.flatMap(({ call, late }) => {
-      const { tools } = contextOfCall(loop.entry, loop.state.thread, call.id)
-      const tool = tools.find(({ name }) => name === call.name)
-      return late === true ? checksInside(loop.inner, call, tool) : []
-    })
-    if (checks.length > 0) await waitFor(loop, Promise.all(checks))
-    yield* runner.lateResults(loop)
+  late: {
+    async *results(loop) {
+      const checks = loop.decisions.flatMap(({ call, late }) => {
+        const { tools } = contextOfCall(loop.entry, loop.state.thread, call.id)
+        const tool = tools.find(({ name }) => name === call.name)
+        return late === true ? checksInside(loop.inner, call, tool) : []
+      })
+      if (checks.length > 0) await waitFor(loop, Promise.all(checks))
+      yield* lateResults(loop)
+    },
+    halted: haltedAfterResults,
   },
 }
 
@@ -406,7 +417,9 @@ function checksInside(
     const { tools = [], defaults } = partsFor(call.id) ?? {}
     const tool = tools.find(({ name }) => name === call.name)
     const known = { ...call, id: `${prefix}${callId}/${call.id}` }
-    if (engine === undefined) throw missingTool(known, { agent })
+    if (engine === undefined) {
+      throw missingTool(known, agent, `${agent}, the agent that has called ${call.name}`)
+    }
     // The hook may bring the tool.
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)

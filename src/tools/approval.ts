@@ -2,10 +2,9 @@ import { deniedEvent, messageOf } from '../chat/failed-calls.ts'
 import type { Judged } from '../chat/handoff.ts'
 import { isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { unheardContent } from '../make/tool-messages.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { Message, ToolCall } from '../types/message.ts'
+import type { ToolCall } from '../types/message.ts'
 import { checkArguments } from './execute.ts'
 
 /**
@@ -120,14 +119,4 @@ export function sortCalls(all: readonly Judged[]): SortedCalls {
     else open.push(outcome)
   }
   return { open, known }
-}
-
-/** A call whose question the user answered, and whose handler is not there to be called again, is answered with the user's words. */
-export function unheardEvent({ id }: ToolCall, answer: Message['content']): StreamEvent {
-  return {
-    type: 'tool_result_encoded',
-    id,
-    content: unheardContent(answer),
-    metadata: { isError: true },
-  }
 }

@@ -4,14 +4,11 @@ import {
   failureEvent,
   messageOf,
   shorten,
-  toolFailure,
   unencodable,
   type ErrorDecision,
 } from '../chat/failed-calls.ts'
-import type { ToolRun } from '../chat/tool-run.ts'
 import { outcomeBrand, type Tool, type ToolResultEncoder } from '../contracts/tool.ts'
-import { errorFromJSON } from '../errors/error-json.ts'
-import { ToolError } from '../errors/errors.ts'
+import type { ToolError } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
 import { typeIssues } from '../make/sniff.ts'
 import { resultParts } from '../schema/validate.ts'
@@ -19,8 +16,7 @@ import type { Issue } from '../types/error-data.ts'
 import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../types/events.ts'
 import { assertNever, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import type { Message, Part, ToolCall } from '../types/message.ts'
-import type { StoredResult } from '../types/session.ts'
+import type { Message, Part } from '../types/message.ts'
 import { helpFor } from './compact-tools.ts'
 import type { CallContext, ToolOutcome } from './execute.ts'
 import { plainJson } from './json.ts'
@@ -96,36 +92,6 @@ export interface Answer {
   readonly event: AnswerEvent
   /** Why the call failed, if it did. */
   readonly error?: ToolError
-}
-
-/** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
-export function answerStored(
-  call: ToolCall,
-  stored: StoredResult,
-  run: ToolRun,
-): AnswerEvent | Promise<AnswerEvent> {
-  const tool = run.tools.get(call.name)
-  const answer = answerCall({ call, tool, run }, outcomeOf(call, stored))
-  return answer instanceof Promise ? answer.then(({ event }) => event) : answer.event
-}
-
-function outcomeOf(call: ToolCall, stored: StoredResult): Exclude<ToolOutcome, { type: 'waits' }> {
-  const { error, question, haltReason, parts } = stored
-  const value = parts === true ? contentOf(stored.value) : (stored.value ?? null)
-  if (question !== undefined) return { type: 'ask_user', ...question }
-  if (haltReason !== undefined) return { type: 'halt', reason: haltReason, result: value }
-  if (error === undefined) return { type: 'value', value }
-  const failure = errorFromJSON(error)
-  return {
-    type: 'error',
-    error:
-      failure instanceof ToolError ? failure : toolFailure('handler_raised', call, failure.message),
-  }
-}
-
-/** Parts that were saved, as the outcome that they came from. What is in them is checked when they are encoded. */
-function contentOf(parts: unknown): unknown {
-  return { [outcomeBrand]: true, type: 'content', parts }
 }
 
 /**

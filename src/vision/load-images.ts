@@ -95,7 +95,7 @@ export interface LoadedImage {
 }
 
 /** The number of base64 characters that are converted at once; a small number keeps garbage collection short. */
-const sliceLength = 96 * 1024
+const sliceLength = 98_304
 
 /** The image for a multipart body. Base64 is decoded in slices, so that the bytes are never in memory twice. */
 export function imageBlob({ mimeType, content }: LoadedImage): Blob {

@@ -17,7 +17,7 @@ import type {
 } from '../../types/request.ts'
 import type { Warn } from '../../types/warning.ts'
 import { asList, asObject } from '../shared/read-json.ts'
-import { leaveOut, notTogether, otherEffort } from '../shared/request-body.ts'
+import { leaveOut, notTogether, otherEffort, type BodyOf } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { modelTraits, type ModelTraits } from './model-traits.ts'
 import { ownOptions, renderMessages, wireName } from './render-messages.ts'
@@ -46,25 +46,17 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     model = '',
     messages,
     tools,
-    toolChoice: _rendered,
     parallelToolCalls,
     temperature,
     topP,
     topK,
     maxTokens,
     stopSequences,
-    seed: _seed,
-    presencePenalty: _presence,
-    frequencyPenalty: _frequency,
     responseFormat,
     reasoning,
     promptCache,
     providerOptions,
-    metadata: _notSent,
-    ...undecided
   } = request
-  // A new field of ModelRequest is a compile error here until this function decides about it.
-  undecided satisfies Readonly<Record<string, never>>
   const traits = modelTraits(model)
   const schemas = requestSchemas(provider, warn)
   const structured = structuredOutput(responseFormat, tools, traits, { model, schemas })
@@ -115,12 +107,36 @@ export function renderRequest(request: ModelRequest, context: RenderContext): Re
     thinking: thought.thinking,
     output_config: outputConfig(thought.effort, format),
     cache_control: cache && cacheControl(cache),
-  })
+  } satisfies Parameters)
   return {
     body: withProviderOptions(body, own.options),
     forms: schemas.forms,
   }
 }
+
+type Parameters = BodyOf<{
+  model: 'model'
+  messages: 'messages'
+  tools: 'tools'
+  toolChoice: 'tool_choice'
+  parallelToolCalls: 'tool_choice'
+  temperature: 'temperature'
+  topP: 'top_p'
+  topK: 'top_k'
+  maxTokens: 'max_tokens'
+  stopSequences: 'stop_sequences'
+  responseFormat: 'output_config' | 'tools'
+  reasoning: 'thinking' | 'output_config'
+  promptCache: 'cache_control'
+  // Left out, with a warning.
+  seed: never
+  presencePenalty: never
+  frequencyPenalty: never
+  // Merged over the whole body later.
+  providerOptions: never
+  // Never sent.
+  metadata: never
+}>
 
 /** Whether a message or a block asks for citations of one of its documents. */
 function hasCitations(value: JsonValue): boolean {

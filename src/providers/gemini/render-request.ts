@@ -14,14 +14,14 @@ import type {
 import type { Warn } from '../../types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
 import { asList } from '../shared/read-json.ts'
-import { notTogether, otherEffort } from '../shared/request-body.ts'
+import { notTogether, otherEffort, type BodyOf } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'
 import { renderContents, type ContentsTarget } from './render-contents.ts'
 
 /**
  * A request without its address; the same for a whole answer and for a streamed one. Pure: images in files have to be read before.
  *
- * Every field of a request is decided here. A new one does not compile until it is taken out of `undecided`.
+ * Every field of a request is decided here. A new one does not compile until it is in `Parameters`.
  */
 export function renderRequest(
   request: ModelRequest,
@@ -46,11 +46,7 @@ export function renderRequest(
     // Gemini caches prompts by itself. A cache of the caller's own is `providerOptions.gemini.cachedContent`.
     promptCache,
     providerOptions,
-    // Never sent to a provider.
-    metadata: _unsent,
-    ...undecided
   } = request
-  undecided satisfies Readonly<Record<string, never>>
   const { warn = () => undefined } = options
   const cache = promptCache === true ? undefined : promptCache
   const leftOut = {
@@ -113,10 +109,35 @@ export function renderRequest(
     tools: tools.length === 0 ? undefined : [{ functionDeclarations }],
     toolConfig: mixed ? { ...toolConfig, includeServerSideToolInvocations: true } : toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
-  })
+  } satisfies Parameters)
   const { forms } = schemas
   return { body: mergeOptions(body, own), forms }
 }
+
+type Parameters = BodyOf<{
+  messages: 'systemInstruction' | 'contents'
+  tools: 'tools'
+  toolChoice: 'toolConfig'
+  responseFormat: 'generationConfig' | 'tools'
+  reasoning: 'generationConfig'
+  temperature: 'generationConfig'
+  topP: 'generationConfig'
+  topK: 'generationConfig'
+  maxTokens: 'generationConfig'
+  stopSequences: 'generationConfig'
+  seed: 'generationConfig'
+  presencePenalty: 'generationConfig'
+  frequencyPenalty: 'generationConfig'
+  // Part of the address.
+  model: never
+  // Left out, with a warning.
+  parallelToolCalls: never
+  promptCache: never
+  // Merged over the whole body later.
+  providerOptions: never
+  // Never sent.
+  metadata: never
+}>
 
 /** Whether options add a tool that Google runs, such as `googleSearch`. */
 function hasHostedTools({ tools }: JsonObject): boolean {

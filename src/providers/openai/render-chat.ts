@@ -12,7 +12,7 @@ import {
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, fileText, unsupportedFile } from '../shared/files.ts'
 import { asList, asObject } from '../shared/read-json.ts'
-import { leaveOut, requestBody } from '../shared/request-body.ts'
+import { leaveOut, type BodyOf } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole, type ModelFamily } from './model-family.ts'
 import {
@@ -49,34 +49,55 @@ export function renderChat(request: ModelRequest, options: RenderOptions): Rende
       `${request.model} takes no reasoning.summary: Chat Completions has no such parameter`,
     )
   }
-  const body = requestBody<ModelRequest>({
-    model: { model: request.model },
-    messages: { messages: renderChatMessages(request.messages, options) },
-    parallelToolCalls: { parallel_tool_calls: shared.parallelToolCalls },
-    temperature: { temperature: shared.temperature },
-    topP: { top_p: shared.topP },
-    topK: { top_k: family.efforts === undefined ? request.topK : undefined },
-    stopSequences: { stop: hasManyStops ? undefined : stopSequences },
-    seed: { [options.seedField ?? 'seed']: request.seed },
-    presencePenalty: { presence_penalty: presencePenalty },
-    frequencyPenalty: { frequency_penalty: frequencyPenalty },
-    maxTokens: { [family.maxTokensField]: request.maxTokens },
-    tools: { tools: tools?.map(renderTool) },
-    toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
-    responseFormat: { response_format: format === undefined ? undefined : renderFormat(format) },
-    reasoning: { reasoning_effort: effort },
-    promptCache: cache,
-    // Merged over the whole body later.
-    providerOptions: {},
-    // Never sent.
-    metadata: {},
-  })
+  const body = defined<JsonObject>({
+    model: request.model,
+    messages: renderChatMessages(request.messages, options),
+    parallel_tool_calls: shared.parallelToolCalls,
+    temperature: shared.temperature,
+    top_p: shared.topP,
+    top_k: family.efforts === undefined ? request.topK : undefined,
+    stop: hasManyStops ? undefined : stopSequences,
+    [options.seedField ?? 'seed']: request.seed,
+    presence_penalty: presencePenalty,
+    frequency_penalty: frequencyPenalty,
+    [family.maxTokensField]: request.maxTokens,
+    tools: tools?.map(renderTool),
+    tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice),
+    response_format: format === undefined ? undefined : renderFormat(format),
+    reasoning_effort: effort,
+    ...cache,
+  } satisfies Parameters)
   return {
     path: '/chat/completions',
     body: stream ? merged(body, streamOptions(family)) : body,
     forms,
   }
 }
+
+type Parameters = BodyOf<{
+  model: 'model'
+  messages: 'messages'
+  parallelToolCalls: 'parallel_tool_calls'
+  temperature: 'temperature'
+  topP: 'top_p'
+  topK: 'top_k'
+  stopSequences: 'stop'
+  presencePenalty: 'presence_penalty'
+  frequencyPenalty: 'frequency_penalty'
+  tools: 'tools'
+  toolChoice: 'tool_choice'
+  responseFormat: 'response_format'
+  reasoning: 'reasoning_effort'
+  // `cacheParameters` has them.
+  promptCache: never
+  // Their names depend on the server.
+  seed: never
+  maxTokens: never
+  // Merged over the whole body later.
+  providerOptions: never
+  // Never sent.
+  metadata: never
+}>
 
 /** The most stop sequences that OpenAI takes. */
 const maxStops = 4

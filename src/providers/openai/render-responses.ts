@@ -1,5 +1,6 @@
 import { optionsFor } from '../../make/provider-options.ts'
 import { endingOf } from '../../make/sniff.ts'
+import { toolChoiceModes } from '../../schema/validate.ts'
 import { assertNever, defined, merged } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
@@ -14,7 +15,7 @@ import {
 import type { ModelRequest, ToolChoice } from '../../types/request.ts'
 import { fileKind, unsupportedFile } from '../shared/files.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
-import { leaveOut, requestBody } from '../shared/request-body.ts'
+import { leaveOut, type BodyOf } from '../shared/request-body.ts'
 import type { ToolIds } from '../shared/tool-ids.ts'
 import { systemRole } from './model-family.ts'
 import {
@@ -47,34 +48,48 @@ export function renderResponses(request: ModelRequest, options: RenderOptions): 
   }
   const summary = request.reasoning?.summary === true && effort !== undefined ? 'auto' : undefined
   const reasoning = defined<JsonObject>({ effort, summary })
-  const body = requestBody<ModelRequest>({
-    model: { model: request.model },
-    messages: { input: renderInput(request.messages, options) },
-    parallelToolCalls: { parallel_tool_calls: shared.parallelToolCalls },
-    temperature: { temperature: shared.temperature },
-    topP: { top_p: shared.topP },
-    topK: {},
-    stopSequences: {},
-    seed: {},
-    presencePenalty: {},
-    frequencyPenalty: {},
-    maxTokens: { max_output_tokens: maxTokens && Math.max(maxTokens, leastTokens) },
-    tools: { tools: ownTools(tools?.map(renderTool), request, options) },
-    toolChoice: { tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice) },
-    responseFormat: { text: format === undefined ? undefined : { format } },
-    reasoning: {
-      reasoning: Object.keys(reasoning).length === 0 ? undefined : reasoning,
-      store: false,
-      include: family.reasons ? ['reasoning.encrypted_content'] : undefined,
-    },
-    promptCache: cache,
-    // Merged over the whole body later.
-    providerOptions: {},
-    // Never sent.
-    metadata: {},
-  })
+  const body = defined<JsonObject>({
+    model: request.model,
+    input: renderInput(request.messages, options),
+    parallel_tool_calls: shared.parallelToolCalls,
+    temperature: shared.temperature,
+    top_p: shared.topP,
+    max_output_tokens: maxTokens && Math.max(maxTokens, leastTokens),
+    tools: ownTools(tools?.map(renderTool), request, options),
+    tool_choice: toolChoice === undefined ? undefined : renderChoice(toolChoice),
+    text: format === undefined ? undefined : { format },
+    reasoning: Object.keys(reasoning).length === 0 ? undefined : reasoning,
+    store: false,
+    include: family.reasons ? ['reasoning.encrypted_content'] : undefined,
+    ...cache,
+  } satisfies Parameters)
   return { path: '/responses', body: stream ? merged(body, { stream }) : body, forms }
 }
+
+type Parameters = BodyOf<{
+  model: 'model'
+  messages: 'input'
+  parallelToolCalls: 'parallel_tool_calls'
+  temperature: 'temperature'
+  topP: 'top_p'
+  maxTokens: 'max_output_tokens'
+  tools: 'tools'
+  toolChoice: 'tool_choice'
+  responseFormat: 'text'
+  reasoning: 'reasoning' | 'store' | 'include'
+  // `cacheParameters` has them.
+  promptCache: never
+  // Chat Completions alone takes these.
+  topK: never
+  stopSequences: never
+  seed: never
+  presencePenalty: never
+  frequencyPenalty: never
+  // Merged over the whole body later.
+  providerOptions: never
+  // Never sent.
+  metadata: never
+}>
 
 /** The smallest output limit that the Responses API takes. */
 const leastTokens = 16
@@ -106,9 +121,7 @@ function renderTool(tool: JsonObject): JsonObject {
 }
 
 function renderChoice(choice: ToolChoice): JsonValue {
-  return choice === 'auto' || choice === 'none' || choice === 'required'
-    ? choice
-    : { type: 'function', name: choice }
+  return toolChoiceModes.includes(choice) ? choice : { type: 'function', name: choice }
 }
 
 /** The messages of a request as input items. One message may be several items, or none. */

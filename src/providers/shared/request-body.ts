@@ -24,6 +24,14 @@ export function requestBody<T>(fields: Readonly<Record<keyof T, Members>>): Json
   return body
 }
 
+/**
+ * The body that a request becomes. `Table` names the parameter of each field, and `never` for one that is not sent: as with `requestBody`
+ * a new field is a compile error in each renderer, and the fields are not in the program.
+ */
+export type BodyOf<Table extends Readonly<Record<keyof ModelRequest, string>>> = Readonly<
+  Record<Table[keyof ModelRequest], JsonValue | undefined>
+>
+
 /** The settings that are one value, for which most APIs have a parameter. */
 export type Setting = Exclude<
   keyof ModelRequest,
