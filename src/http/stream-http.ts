@@ -50,31 +50,156 @@ export interface AnswerDecoder {
  * `call.maxResponseBytes`, and no secret of the call is in anything that leaves it.
  */
 export function streamHttp(
-  call: CallSource,
-  decoder: MakeDecoder,
+  source: CallSource,
+  makeDecoder: MakeDecoder,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  const stream: HttpStream = {
-    source: call,
-    makeDecoder: decoder,
-    sending: undefined,
-    body: undefined,
-    left: false,
-    ended: false,
-    busy: false,
-    last: undefined,
+  // It is not a generator: that takes four promises more for each read, and a delta in a packet of its own is one read.
+  let sent: SentCall | undefined
+  let body: OpenBody | undefined
+  let left = false
+  let ended = false
+  /** Whether the last `next()` is pending. */
+  let busy = false
+  let last: Promise<Step> | undefined
+
+  const next = (): Promise<Step> => {
+    // Concurrent next() calls are queued.
+    if (busy && last !== undefined) return last.then(next, next)
+    if (ended) return Promise.resolve(over)
+    busy = true
+    last = body === undefined ? open() : safely(body.goOn)
+    return last
   }
+  /** What a `next()` gives. Then the next one may come. */
+  const given = (step: Step): Step => {
+    busy = false
+    return step
+  }
+  const open = async (): Promise<Step> => {
+    try {
+      const call = identified(typeof source === 'function' ? await source() : source)
+      if (left) return given(over)
+      sent = { call, guard: guardCall(call), secrets: secretsOf(call) }
+      const response = await post(call, sent.guard.signal)
+      body = await openBody(sent, response)
+    } catch (error) {
+      return fail(error)
+    }
+    return body.read()
+  }
+  const openBody = async (
+    { call, guard, secrets }: SentCall,
+    response: Response,
+  ): Promise<OpenBody> => {
+    const reader = bodyReader(response, guard)
+    if (reader === undefined) throw await foreignPage(response, call)
+    const { signal } = guard
+    const answer = openAnswer(call, { signal, headers: response.headers, clean: secrets.clean })
+    const decoder = makeDecoder(answer.sink)
+    const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
+    const text = bodyDecoder(decoder, (call.splitter ?? sseSplitter)(limit), { answer, secrets })
+    let received = 0
+    let seen = 0
+    /** Whether the last read was the end of the body, and why the answer ends with its events, if it does. */
+    let done = false
+    let stopped: { readonly problem: unknown } | undefined
+
+    const read = (): Promise<Step> => reader.read().then(onRead, onBroken)
+    const onRead = (piece: BodyRead): Step | Promise<Step> =>
+      safely(() => {
+        if (signal.aborted) return onBroken(signal.reason)
+        if (!piece.done) call.onActivity?.()
+        return take(piece.value, false)
+      })
+    const onBroken = (error: unknown): Step | Promise<Step> => {
+      if (decoder.ended !== true || left || call.signal?.aborted === true) return fail(error)
+      // The answer is whole: only its end marker is missing.
+      return safely(() => take(undefined, true))
+    }
+    /** Decodes a piece of the body; `undefined` is its end. A piece without an event is not emitted. */
+    const take = (piece: Uint8Array | undefined, broken: boolean): Step | Promise<Step> => {
+      done = piece === undefined
+      received += piece?.byteLength ?? 0
+      if (received > limit) throw tooLongAnswer(call, limit, opened.events)
+      const found = text.take(piece, broken)
+      const batch = answer.take()
+      stopped = answer.problem === undefined ? found : { problem: answer.problem }
+      if (batch.length === 0) return goOn()
+      guard.deliver()
+      opened.events += batch.length
+      return given({ done: false, value: batch })
+    }
+    /** What follows the last read: a failure, the end of the answer, or the next read. */
+    const goOn = (): Promise<Step> => {
+      // Whatever arrives ends a silence: pings, comments, half an event.
+      if (!answer.done && !done) {
+        if (decoder.ended !== true) guard.wait()
+        else if (text.seen > seen) guard.waitForEnd()
+      }
+      seen = text.seen
+      const { events } = opened
+      if (stopped !== undefined) {
+        // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
+        const isPart = !text.isDocument() && (events > 0 || text.isJson)
+        const cut = done && stopped.problem instanceof SyntaxError && isPart
+        throw cut ? truncated(call, events) : unreadable(stopped.problem, call, events)
+      }
+      if (answer.done) return end().then(() => given(over))
+      if (!done) return read()
+      const isForeign = received > 0 && (seen === 0 || text.isDocument())
+      throw truncated(call, events, isForeign ? beginning(text.head, secrets) : undefined)
+    }
+    const opened: OpenBody = { reader, answer, events: 0, read, goOn }
+    return opened
+  }
+  /** A clock or a callback of the caller may throw, too. */
+  const safely = <Result>(work: () => Result): Result | Promise<Step> => {
+    try {
+      return work()
+    } catch (error) {
+      return fail(error)
+    }
+  }
+  /** Ends the stream with a failure: it is thrown before the first event, and is the last event after it. */
+  const fail = async (error: unknown): Promise<Step> => {
+    const failure = left || sent === undefined ? undefined : failureOf(error, sent, body)
+    const ending = end()
+    if (failure !== undefined && body !== undefined && body.events > 0) {
+      return given({ done: false, value: [{ type: 'error', error: failure.toJSON() }] })
+    }
+    await ending
+    busy = false
+    if (left) return over
+    throw failure ?? error
+  }
+  /** A connection whose answer is whole may be used again. Any other is closed. */
+  const end = async (): Promise<void> => {
+    if (ended) return
+    ended = true
+    if (sent === undefined) return
+    if (body?.answer.done === true) letEnd(body.reader, sent.guard).catch(() => undefined)
+    else await hangUp(body?.reader, sent.guard)
+  }
+  const leave = async (): Promise<void> => {
+    left = true
+    // A pending read ends with the connection.
+    if (body?.answer.done !== true) sent?.guard.close()
+    if (busy) await last?.catch(() => undefined)
+    await end()
+  }
+
   const batches: AsyncGenerator<readonly ModelEvent[], void> & { readonly [passedGate]: true } = {
-    next: () => next(stream),
+    next,
     return: async (value) => {
-      await leave(stream)
+      await leave()
       return { done: true, value: await value }
     },
     throw: async (error) => {
-      await leave(stream)
+      await leave()
       throw error
     },
     [Symbol.asyncIterator]: () => batches,
-    [Symbol.asyncDispose]: () => leave(stream),
+    [Symbol.asyncDispose]: leave,
     [passedGate]: true,
   }
   return batches
@@ -84,231 +209,32 @@ type Step = IteratorResult<readonly ModelEvent[], void>
 
 const over: Step = { done: true, value: undefined }
 
-/**
- * A stream that is being read. It is not a generator: a generator takes five promises more for each read, and a delta in a packet of its own
- * is one read.
- */
-interface HttpStream {
-  readonly source: CallSource
-  readonly makeDecoder: MakeDecoder
-  /** The call, once it was made. */
-  sending: Sending | undefined
-  /** The body of its answer, once the headers have come. */
-  body: OpenBody | undefined
-  /** Whether its consumer has left. */
-  left: boolean
-  ended: boolean
-  /** Whether the last `next()` is pending. */
-  busy: boolean
-  last: Promise<Step> | undefined
-}
-
-interface Sending {
-  readonly call: HttpCall
+/** A call that was made, and what watches over it. */
+interface SentCall {
+  readonly call: HttpCall & { readonly requestId: string }
   readonly guard: GuardedCall
   readonly secrets: Secrets
 }
 
-/** The body of an answer under way. */
-interface OpenBody extends Sending {
+/** The body of its answer. */
+interface OpenBody {
   readonly reader: BodyReader
   readonly answer: OpenAnswer
-  readonly decoder: AnswerDecoder
-  readonly text: BodyDecoder
-  /** The most bytes that are read. */
-  readonly limit: number
-  received: number
-  /** The events that were emitted. */
-  sent: number
-  /** The provider's events before the last read. */
-  seen: number
-  /** Whether the last read was the end of the body. */
-  done: boolean
-  /** Why the answer ends with the events of the last read, if it does. */
-  stopped: { readonly problem: unknown } | undefined
-  /** They are made once, because there is a read for every batch. */
-  readonly onRead: (read: BodyRead) => Step | Promise<Step>
-  readonly onBroken: (error: unknown) => Step | Promise<Step>
+  /** The number of events that were emitted. */
+  events: number
+  read(): Promise<Step>
+  /** Goes on after the last batch. */
+  goOn(): Promise<Step>
 }
 
-/** The next batch. Concurrent calls are queued. */
-function next(stream: HttpStream): Promise<Step> {
-  if (stream.busy && stream.last !== undefined) {
-    const again = (): Promise<Step> => next(stream)
-    return stream.last.then(again, again)
-  }
-  if (stream.ended) return Promise.resolve(over)
-  stream.busy = true
-  const { body } = stream
-  const step = body === undefined ? open(stream) : safely(stream, () => goOn(stream, body))
-  stream.last = step
-  return step
-}
-
-/** Ends a pending read, and then the stream. */
-async function leave(stream: HttpStream): Promise<void> {
-  stream.left = true
-  if (stream.body?.answer.done !== true) stream.sending?.guard.close()
-  if (stream.busy) await stream.last?.catch(() => undefined)
-  await end(stream)
-}
-
-/** Ends the stream. A connection whose answer is whole may be used again; any other is closed. */
-async function end(stream: HttpStream): Promise<void> {
-  if (stream.ended) return
-  stream.ended = true
-  const { body, sending } = stream
-  if (body?.answer.done === true) letEnd(body).catch(() => undefined)
-  else if (sending !== undefined) await hangUp(body?.reader, sending.guard)
-}
-
-/** What a `next()` gives. Then the next one may come. */
-function given(stream: HttpStream, step: Step): Step {
-  stream.busy = false
-  return step
-}
-
-/** Sends the call and reads the first batch of its answer. */
-async function open(stream: HttpStream): Promise<Step> {
-  const { source } = stream
-  let body: OpenBody
-  try {
-    const call = identified(typeof source === 'function' ? await source() : source)
-    if (stream.left) return given(stream, over)
-    const guard = guardCall(call)
-    const secrets = secretsOf(call)
-    stream.sending = { call, guard, secrets }
-    const response = await post(call, guard.signal)
-    const reader = bodyReader(response, guard)
-    if (reader === undefined) throw await foreignPage(response, call)
-    const { headers } = response
-    const answer = openAnswer(call, { signal: guard.signal, headers, clean: secrets.clean })
-    const decoder = stream.makeDecoder(answer.sink)
-    const { maxResponseBytes: limit = defaultMaxResponseBytes } = call
-    const splitter = (call.splitter ?? sseSplitter)(limit)
-    body = {
-      call,
-      guard,
-      secrets,
-      reader,
-      answer,
-      decoder,
-      text: bodyDecoder(decoder, splitter, { answer, secrets }),
-      limit,
-      received: 0,
-      sent: 0,
-      seen: 0,
-      done: false,
-      stopped: undefined,
-      onRead: (piece) => safely(stream, () => takeRead(stream, body, piece)),
-      onBroken: (error) => safely(stream, () => takeBroken(stream, body, error)),
-    }
-    stream.body = body
-  } catch (error) {
-    return fail(stream, error)
-  }
-  return read(body)
-}
-
-/** A clock or a callback of the caller may throw. */
-function safely<Result>(stream: HttpStream, work: () => Result): Result | Promise<Step> {
-  try {
-    return work()
-  } catch (error) {
-    return fail(stream, error)
-  }
-}
-
-/** Reads a piece of the body. */
-function read({ reader, onRead, onBroken }: OpenBody): Promise<Step> {
-  return reader.read().then(onRead, onBroken)
-}
-
-function takeRead(stream: HttpStream, body: OpenBody, piece: BodyRead): Step | Promise<Step> {
-  const { signal } = body.guard
-  if (signal.aborted) return takeBroken(stream, body, signal.reason)
-  if (!piece.done) body.call.onActivity?.()
-  return take(stream, body, piece.value, false)
-}
-
-function takeBroken(stream: HttpStream, body: OpenBody, error: unknown): Step | Promise<Step> {
-  const isWhole = body.decoder.ended === true
-  if (!isWhole || stream.left || body.call.signal?.aborted === true) return fail(stream, error)
-  // Only the end marker is missing.
-  return take(stream, body, undefined, true)
-}
-
-/** Decodes a piece of the body; `undefined` is its end. A piece without an event is not emitted. */
-function take(
-  stream: HttpStream,
-  body: OpenBody,
-  piece: Uint8Array | undefined,
-  broken: boolean,
-): Step | Promise<Step> {
-  const { answer, guard, text } = body
-  body.done = piece === undefined
-  body.received += piece?.byteLength ?? 0
-  if (body.received > body.limit) {
-    return fail(stream, tooLongAnswer(body.call, body.limit, body.sent))
-  }
-  const found = text.take(piece, broken)
-  const batch = answer.take()
-  body.stopped = answer.problem === undefined ? found : { problem: answer.problem }
-  if (batch.length === 0) return goOn(stream, body)
-  guard.deliver()
-  body.sent += batch.length
-  return given(stream, { done: false, value: batch })
-}
-
-/** What follows the last read: a failure, the end of the answer, or the next read. */
-function goOn(stream: HttpStream, body: OpenBody): Promise<Step> {
-  const { answer, decoder, done, guard, text } = body
-  // Whatever arrives ends a silence: pings, comments, half an event.
-  if (!answer.done && !done) {
-    if (decoder.ended !== true) guard.wait()
-    else if (text.seen > body.seen) guard.waitForEnd()
-  }
-  body.seen = text.seen
-  const problem = problemOf(body)
-  if (problem !== undefined) return fail(stream, problem)
-  return answer.done ? end(stream).then(() => given(stream, over)) : read(body)
-}
-
-/** Why the answer does not go on after its last read, unless it is whole. */
-function problemOf(body: OpenBody): AllmError | undefined {
-  const { answer, call, done, received, seen, secrets, sent, stopped, text } = body
-  if (stopped !== undefined) {
-    // An event that cannot be parsed at the end of a stream was cut off, unless all that came is something else.
-    const isPart = !text.isDocument() && (sent > 0 || text.isJson)
-    const cut = done && stopped.problem instanceof SyntaxError && isPart
-    return cut ? truncated(call, sent) : unreadable(stopped.problem, call, sent)
-  }
-  if (!done || answer.done) return undefined
-  const isForeign = received > 0 && (seen === 0 || text.isDocument())
-  return truncated(call, sent, isForeign ? beginning(text.head, secrets) : undefined)
-}
-
-/** Ends the stream with a failure: it is thrown before the first event, and is the last event after it. */
-async function fail(stream: HttpStream, error: unknown): Promise<Step> {
-  const { body, sending } = stream
-  if (stream.left || sending === undefined) {
-    await end(stream)
-    stream.busy = false
-    if (stream.left) return over
-    throw error
-  }
-  const { call, guard, secrets } = sending
-  const sent = body?.sent ?? 0
-  const reading = body !== undefined
-  const broken = brokenRead(error, call, guard.signal, { sent, reading })
-  const failure = secrets.cleanError(attributed(broken, call))
-  const ending = end(stream)
-  if (sent === 0) {
-    await ending
-    stream.busy = false
-    throw failure
-  }
-  return given(stream, { done: false, value: [{ type: 'error', error: failure.toJSON() }] })
+/** The error of a call or of its stream, which names the call and has none of its secrets. */
+function failureOf(
+  error: unknown,
+  { call, guard, secrets }: SentCall,
+  body: OpenBody | undefined,
+): AllmError {
+  const progress = { sent: body?.events ?? 0, reading: body !== undefined }
+  return secrets.cleanError(attributed(brokenRead(error, call, guard.signal, progress), call))
 }
 
 /** The reader of a body that may be an answer. A page of HTML is not one. */
@@ -411,7 +337,7 @@ const lastReadMs = 1000
  *
  * The consumer does not wait for it. Its timer runs on the system clock, not on the engine's.
  */
-async function letEnd({ reader, guard }: OpenBody): Promise<void> {
+async function letEnd(reader: BodyReader, guard: GuardedCall): Promise<void> {
   const stop = startTimer(systemClock, lastReadMs, () => guard.close())
   let ended = false
   try {
