@@ -34,7 +34,11 @@ describe('the reducer', () => {
     const call = { id: 'c', name: 't', arguments: {} }
     const source = { type: 'url', url: 'https://example.com' } as const
     const before: StreamEvent[] = [
-      { ...started, usage: { inputTokens: 3 }, warnings: [{ setting: 'seed', problem: 'unknown' }] },
+      {
+        ...started,
+        usage: { inputTokens: 3 },
+        warnings: [{ setting: 'seed', problem: 'unknown' }],
+      },
       { type: 'reasoning_delta', delta: 'hm', index: 0 },
       text('a', 1),
       { type: 'text_completed', text: 'a', index: 1, sources: [source] },
