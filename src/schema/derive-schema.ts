@@ -22,6 +22,7 @@ import {
   oneOf,
   recordOf,
   refusal,
+  refuse,
   text,
   within,
   type Check,
@@ -137,6 +138,23 @@ const typeName: Check = /* @__PURE__ */ oneOf([
 
 const number: Check = /* @__PURE__ */ must('a number', Number.isFinite)
 
+const regularExpression: Check = (value) => {
+  if (typeof value !== 'string') return text(value)
+  return patternOf(value) === undefined ? refuse('a regular expression', value) : fine
+}
+
+/** The regular expression of a pattern: by the syntax of JSON Schema, or by the older one, which takes `\-`. */
+export function patternOf(pattern: string): RegExp | undefined {
+  for (const flags of ['u', '']) {
+    try {
+      return new RegExp(pattern, flags)
+    } catch {
+      // The other syntax is tried.
+    }
+  }
+  return undefined
+}
+
 /** What the values of keywords are. Older drafts have some that are not in 2020-12: lists as `items`, and flags for exclusive bounds. */
 const kinds: readonly (readonly [check: Check, keywords: string])[] = [
   [(value) => (Array.isArray(value) ? listOf(typeName) : typeName)(value), 'type'],
@@ -154,7 +172,8 @@ const kinds: readonly (readonly [check: Check, keywords: string])[] = [
     number,
     'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains',
   ],
-  [text, 'pattern format title description $ref'],
+  [(value) => regularExpression(value), 'pattern'],
+  [text, 'format title description $ref'],
   [flag, 'uniqueItems nullable'],
 ]
 

@@ -2,6 +2,7 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
+import { patternOf } from './derive-schema.ts'
 import { listOf, targetOf, typeOf } from './flatten-schema.ts'
 
 /**
@@ -256,12 +257,7 @@ function bound(
 
 /** Whether a text matches a pattern. An invalid pattern matches everything. */
 function matches(pattern: unknown, text: string): boolean {
-  if (typeof pattern !== 'string') return true
-  try {
-    return new RegExp(pattern, 'u').test(text)
-  } catch {
-    return true
-  }
+  return typeof pattern !== 'string' || patternOf(pattern)?.test(text) !== false
 }
 
 /** Allows for rounding errors: 19.99 is a multiple of 0.01. */

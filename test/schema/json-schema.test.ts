@@ -250,3 +250,9 @@ describe('formats', () => {
     expect(schemaIssues({ format: 'hostname' }, 'not a host name')).toEqual([])
   })
 })
+
+test('a pattern of the older syntax is checked too', () => {
+  const schema = { pattern: String.raw`^\d+\-\d+$` }
+  expect(schemaIssues(schema, '1-2')).toEqual([])
+  expect(schemaIssues(schema, '12')).toHaveLength(1)
+})

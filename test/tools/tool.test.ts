@@ -228,6 +228,12 @@ test.each<[string, () => unknown, string, string | RegExp]>([
         /must be a string/,
       ],
       [
+        'pattern: "("',
+        { properties: { a: { pattern: '(' } } },
+        'properties.a.pattern',
+        'must be a regular expression, not "("',
+      ],
+      [
         'uniqueItems: "yes"',
         { properties: { a: { uniqueItems: 'yes' } } },
         'properties.a.uniqueItems',
