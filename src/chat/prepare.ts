@@ -8,6 +8,7 @@ import type {
 } from '../contracts/options.ts'
 import { toolRunner, type Tool } from '../contracts/tool.ts'
 import { unlessStopped } from '../core/abort.ts'
+import { digestOf } from '../core/digest.ts'
 import { unobserved, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { createCollector, isCancellation, midStep, type Collector } from '../run/collector.ts'
@@ -368,15 +369,26 @@ export function turnTools(loop: LoopState): ToolRun {
   if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
   const tools = loop.changedTools?.tools ?? loop.tools
   const answer = state.thread.messages.length
-  const keyOf = ({ id }: ToolCall): string => callKey(loop, answer, id)
+  const written = state.end?.message.toolCalls ?? []
+  const keyOf = (call: ToolCall): string =>
+    callKey(loop, answer, written.find(({ id }) => id === call.id) ?? call)
   // A later step has calls of its own.
   const inner = state.steps.length === 0 ? loop.inner : undefined
   return merged(tools, { inner, keyOf })
 }
 
-/** The same on every run of a call: the session, the place of the answer in its thread, and the call. */
-export function callKey({ context }: LoopState, answer: number, callId: string): string {
-  return `${context.sessionId ?? context.requestId}:${answer}:${callId}`
+/**
+ * The same on every run of a call: the session, the place of the answer in its thread, and the call as the model wrote it.
+ *
+ * Some servers number their calls, so a conversation that was rewound, or begun again under the id of one that was deleted, may have
+ * another call in the same place with the same id. Its arguments tell it apart.
+ */
+export function callKey({ context }: LoopState, answer: number, call: ToolCall): string {
+  const { arguments: args } = call
+  const digest = Object.keys(args).length === 0 ? '' : `~${digestOf(args)}`
+  // A colon separates.
+  const id = call.id.replaceAll(':', '%3A')
+  return `${context.sessionId ?? context.requestId}:${answer}:${id}${digest}`
 }
 
 /** The calls of an answer that have no message. */

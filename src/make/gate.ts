@@ -261,7 +261,11 @@ function sharedId(gate: Gate, given: string): SharedId {
   return known
 }
 
-/** The id of the nth call to which the adapter gave this id. The first keeps it, if no call before it has it. */
+/**
+ * The id of the nth call to which the adapter gave this id. The first keeps it, if no call before it has it.
+ *
+ * A slash is replaced: `a/b` is the call `b` of the agent in call `a`, and no model may name its calls like one of those.
+ */
 function idOf(gate: Gate, given: string, nth: number): string {
   const { names } = sharedId(gate, given)
   while (names.length < nth) names.push(freeId(gate, given))
@@ -272,10 +276,11 @@ function freeId(gate: Gate, given: string): string {
   const { facts } = gate
   const { taken, earlier } = knownCalls(gate)
   if (taken.size === maxCalls) throw tooManyCalls(facts)
-  let id = given
+  const base = given.replaceAll('/', '_')
+  let id = base
   for (let nth = 2; id === '' || taken.has(id) || earlier.has(id); nth++) {
     // A `newId` that repeats itself would never give a free id.
-    id = given === '' && nth < 8 ? facts.newId('call') : `${given || 'call'}_${nth}`
+    id = given === '' && nth < 8 ? facts.newId('call') : `${base || 'call'}_${nth}`
   }
   taken.add(id)
   return id

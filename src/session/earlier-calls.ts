@@ -142,11 +142,10 @@ export async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void>
     ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
   )
   loop.decisions = []
-  const keyOf = ({ id }: ToolCall): string => {
-    const at = messages.findLastIndex(({ toolCalls = [] }) =>
-      toolCalls.some((own) => own.id === id),
-    )
-    return callKey(loop, at, id)
+  const keyOf = (call: ToolCall): string => {
+    const isCall = ({ id }: ToolCall): boolean => id === call.id
+    const at = messages.findLastIndex(({ toolCalls = [] }) => toolCalls.some(isCall))
+    return callKey(loop, at, messages[at]?.toolCalls?.find(isCall) ?? call)
   }
   const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
   const changed = changedArguments(late, written)

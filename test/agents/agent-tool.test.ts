@@ -17,10 +17,11 @@ import {
   user,
   validateSession,
   type HandlerOptions,
+  type ModelRequest,
   type TelemetryEvent,
   type Tool,
 } from '../../src/index.ts'
-import { collectEvents, fake, virtualClock } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 import {
   agentCall,
   answersOf,
@@ -568,7 +569,13 @@ describe('what an agent gets', () => {
     const options = { id: 's', context: { c: 'call' } }
     await Session.start(engine, words(inner([call('x', 'look')])), options)
     expect(seen).toEqual([
-      { a: 'outer', b: 'inner', c: 'call', idempotencyKey: 's:1:c1:1:x', sessionId: 's:1:c1' },
+      {
+        a: 'outer',
+        b: 'inner',
+        c: 'call',
+        idempotencyKey: expect.stringMatching(/^s:1:c1~[0-9a-f]{16}:1:x$/),
+        sessionId: expect.stringMatching(/^s:1:c1~[0-9a-f]{16}$/),
+      },
     ])
   })
 
@@ -716,4 +723,43 @@ test('an agent whose executor passes nothing on still runs, and cannot wait', as
   const asking = await Session.start(engine, words(inner([call('x', 'ask')])))
   expect(asking.session.status).toBe('completed')
   expect(contents(asking.session)[2]).toContain('no way back')
+})
+
+test('a model cannot name a call like one inside an agent: what is approved is what runs', async () => {
+  const ran: string[] = []
+  const guarded = (name: string) =>
+    tool({
+      name,
+      description: name,
+      schema: {},
+      needsApproval: true,
+      handler: () => {
+        ran.push(name)
+        return 'ok'
+      },
+    })
+  const after = (first: Script): ((request: ModelRequest) => Script) => {
+    return ({ messages }) => (messages.at(-1)?.role === 'tool' ? ['Done.'] : first)
+  }
+  const inner = createEngine({
+    tools: [guarded('send_coupon')],
+    adapter: fake({ script: after([['tool_call', { id: 'p', name: 'send_coupon' }]]) }),
+  })
+  const helper = agentTool({ name: 'helper', description: 'Helps.', engine: inner })
+  const outer = createEngine({
+    tools: [guarded('wire_money'), helper],
+    adapter: fake({
+      script: after([
+        ['tool_call', { id: 's', name: 'helper', arguments: { prompt: 'go' } }],
+        ['tool_call', { id: 's/p', name: 'wire_money' }],
+      ]),
+    }),
+  })
+  const { session } = await Session.start(outer, 'hi')
+  const ids = session.pendingApprovals.map(({ id, name }) => `${id} ${name}`)
+  expect(ids.toSorted()).toEqual(['s/p send_coupon', 's_p wire_money'])
+  const decided = Session.deny(Session.approve(session, 's/p'), 's_p')
+  const { session: rest } = await Session.resume(outer, decided)
+  expect(ran).toEqual(['send_coupon'])
+  expect(rest.status).toBe('completed')
 })
