@@ -739,7 +739,7 @@ test('a model cannot name a call like one inside an agent: what is approved is w
       },
     })
   const after = (first: Script): ((request: ModelRequest) => Script) => {
-    return ({ messages }) => (messages.at(-1)?.role === 'tool' ? ['Done.'] : first)
+    return ({ messages }) => (messages.at(-1)?.role === 'tool' ? [['text', 'Done.']] : first)
   }
   const inner = createEngine({
     tools: [guarded('send_coupon')],
