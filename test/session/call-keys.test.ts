@@ -12,7 +12,7 @@ function bank(...sums: readonly number[]): { paid: Map<string, number>; engine: 
     description: 'Pays.',
     schema: { type: 'object', properties: { euros: { type: 'number' } }, required: ['euros'] },
     handler: ({ euros }, { idempotencyKey }) => {
-      if (!paid.has(idempotencyKey)) paid.set(idempotencyKey, Number(euros))
+      if (!paid.has(idempotencyKey)) paid.set(idempotencyKey, euros)
       return `paid ${paid.get(idempotencyKey)}`
     },
   })
