@@ -224,7 +224,7 @@ interface OpenBody {
   events: number
   read(): Promise<Step>
   /** Goes on after the last batch. */
-  goOn(): Promise<Step>
+  readonly goOn: () => Promise<Step>
 }
 
 /** The error of a call or of its stream, which names the call and has none of its secrets. */

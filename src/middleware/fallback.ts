@@ -220,6 +220,7 @@ async function* askEach(
   for (const [at, member] of members.entries()) {
     const next = members[at + 1]
     let provider = member.adapter.provider
+    let { model } = requestFor(fallback, at, call.request)
     let usage: Usage | undefined
     let opened: Opened | undefined
     try {
@@ -227,7 +228,9 @@ async function* askEach(
       for (let batch = opened.first; batch !== undefined; batch = await nextOf(opened.rest)) {
         const { before, error } = splitError(batch)
         const [start] = before
-        if (start?.type === 'message_started') ({ provider, usage } = start)
+        if (start?.type === 'message_started') ({ provider, model = model, usage } = start)
+        // An answer that has begun is billed, whatever is known about it.
+        if (before.some(isContent)) usage ??= {}
         if (before.length > 0) {
           begun = true
           over = error === undefined && isOver(before)
@@ -248,7 +251,7 @@ async function* askEach(
       if (next === undefined || !isOpen || isStopped || !isSwitch(fallback, error)) {
         throw withCauses(error, failures)
       }
-      failures.push(defined<Failure>({ error, usage }))
+      failures.push(defined<Failure>({ error, model, usage }))
       tellSwitch(call, member.adapter.provider, next, error)
     } finally {
       await opened?.rest.return()
@@ -256,9 +259,10 @@ async function* askEach(
   }
 }
 
-/** An adapter that failed, and what it had used by then, if it said so. */
+/** An adapter that failed, and what it had used by then: nothing is known of an answer that had begun and has an empty usage. */
 interface Failure {
   readonly error: AnyAllmError
+  readonly model?: string
   readonly usage?: Usage
 }
 
@@ -303,9 +307,9 @@ function marked(event: ModelEvent, provider: string, failures: readonly Failure[
   if (event.type !== 'message_completed') return event
   const inner = event.metadata?.['fallback']
   // The JSON of an error is plain data.
-  const failed = failures.flatMap(({ error, usage }) => [
+  const failed = failures.flatMap(({ error, model, usage }) => [
     ...error.causes.map(causeData),
-    defined({ ...causeData(error), usage }),
+    defined({ ...causeData(error), model, usage }),
   ]) as unknown as JsonObject[]
   // An adapter of this fallback may be a fallback itself.
   const more = isObject(inner) && Array.isArray(inner['failed']) ? inner['failed'] : []
