@@ -24,9 +24,12 @@ import { hookFailure } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import {
   assertValid,
+  describe,
+  fine,
   flag,
   join,
   listOf,
+  nearest,
   oneOf,
   optionsOf,
   refuse,
@@ -123,17 +126,28 @@ const entries: Check = (value) =>
     ? refuse('a list of at least one adapter', value)
     : listOf(entry)(value)
 
+/** Each once: adapters and streams share some. */
 const reasons: readonly string[] = [
-  ...adapterErrorReasons,
-  ...streamErrorReasons.filter((reason) => reason !== 'cancelled'),
-  ...engineErrorReasons,
+  ...new Set<string>([
+    ...adapterErrorReasons,
+    ...streamErrorReasons.filter((reason) => reason !== 'cancelled'),
+    ...engineErrorReasons,
+  ]),
 ]
+
+const knownReason: Check = (value) => {
+  const known = oneOf(reasons)(value)
+  const near = known === fine || typeof value !== 'string' ? undefined : nearest(value, reasons)
+  if (near === undefined) return known
+  const problem = `must be a reason, not ${describe(value)}; did you mean ${near}?`
+  return [{ path: '', problem }]
+}
 
 const fallbackOptions: Check = /* @__PURE__ */ optionsOf({
   on: (value) => {
     if (typeof value === 'function') return []
     return Array.isArray(value)
-      ? listOf(oneOf(reasons))(value)
+      ? listOf(knownReason)(value)
       : refuse('a list of reasons or a function', value)
   },
   afterFirstEvent: flag,
