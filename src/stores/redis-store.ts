@@ -486,7 +486,7 @@ function connectionOf(client: IoRedisClient | NodeRedisClient): Connection {
     if ('call' in client) return ofIoRedis(client)
     if ('sendCommand' in client) return ofNodeRedis(client)
   }
-  const hasPassword = typeof client === 'string' && String(client).includes('@')
+  const hasPassword = typeof client === 'string' && /[@?]/.test(client)
   const given = hasPassword ? 'an address with a password' : describe(client)
   const problem = `must be a client of ioredis (with call) or of node-redis (with sendCommand), not ${given}`
   throw new ValidationError('invalid_options', [{ path: 'client', problem }])
