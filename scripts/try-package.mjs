@@ -58,6 +58,18 @@ const engine = createEngine({ adapter: openai(), model: 'gpt-5' })
 for await (const event of streamGenerate(engine, [user('hi')])) console.log(event)
 `
 
+/** What somebody tries first. Streams and runs can be disposed of, which is newer than the library of es2022. */
+const plain = `import { createEngine, generate, streamGenerate, user } from 'allm-ts'
+import { createRuns } from 'allm-ts/runs'
+import { memoryStore } from 'allm-ts/stores'
+import { fake } from 'allm-ts/testing'
+
+const engine = createEngine({ adapter: fake({ script: [['text', 'Bonjour.']] }) })
+const response = await generate(engine, [user('Say hello in French.')])
+for await (const event of streamGenerate(engine, response.outputText)) event.type.trim()
+await createRuns({ engine, store: memoryStore() }).close()
+`
+
 const required = `import allm = require('allm-ts')
 import server = require('allm-ts/server')
 import testing = require('allm-ts/testing')
@@ -106,6 +118,7 @@ async function compileAll() {
     }
     const page = { module: 'esnext', moduleResolution: 'bundler', types: [] }
     await compile(compiler, page, ['on-a-page.ts'], 'without the types of Node')
+    await compilePlain(compiler)
   }
   for (const compiler of requiring) {
     for (const module of ['node20', 'nodenext']) {
@@ -132,14 +145,25 @@ async function compile(compiler, options, files, note) {
       ? { allowImportingTsExtensions: true, noEmit: true }
       : { rewriteRelativeImportExtensions: true }),
   }
-  write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
+  const { module, moduleResolution = module } = options
+  const what = [note, `module ${module}, resolution ${moduleResolution}`].filter(Boolean).join(', ')
+  await compiles(compiler, what, { compilerOptions, files })
+}
+
+/** Compiles with the few settings that a new project has: no `lib` and no `types`. */
+async function compilePlain(compiler) {
+  write('plain.ts', plain)
+  const compilerOptions = { strict: true, module: 'nodenext', target: 'es2022', noEmit: true }
+  await compiles(compiler, 'without lib and types', { compilerOptions, files: ['plain.ts'] })
+}
+
+async function compiles(compiler, what, config) {
+  write('tsconfig.json', JSON.stringify(config))
   const tsc = join(root, 'node_modules', compiler, 'bin/tsc')
   const { ok, text } = await command(process.execPath, [tsc, '--pretty', 'false'], work)
-  const { module, moduleResolution = module } = options
   const { version } = JSON.parse(
     readFileSync(join(root, 'node_modules', compiler, 'package.json'), 'utf8'),
   )
-  const what = [note, `module ${module}, resolution ${moduleResolution}`].filter(Boolean).join(', ')
   result(`TypeScript ${version}: ${what}`, ok ? undefined : text)
 }
 

@@ -61,6 +61,17 @@ test('the bundles for Node keep the names of functions and the paths of sources,
   expect(others).toEqual([])
 })
 
+test('declarations that name what can be disposed of bring its library: a tsconfig without `lib` has none', () => {
+  const declared = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.d.ts') && !name.startsWith('.page'))
+    .map((name) => ({ name, text: readFileSync(join(root, 'dist', name), 'utf8') }))
+    .filter(({ text }) => /\bSymbol\.(?:asyncD|d)ispose\b|\b(?:AsyncD|D)isposable\b/.test(text))
+  expect(declared.map(({ name }) => name)).toContain(join('run', 'run-stream.d.ts'))
+  const lib = '/// <reference lib="esnext.disposable"'
+  const lacking = declared.filter(({ text }) => !text.startsWith(lib))
+  expect(lacking.map(({ name }) => name)).toEqual([])
+})
+
 test('what is not published is what no entry point reaches', () => {
   const left = readFileSync(join(root, 'dist/.npmignore'), 'utf8').split('\n')
   expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))

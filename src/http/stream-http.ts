@@ -9,7 +9,7 @@ import {
 } from '../errors/errors.ts'
 import { passedGate } from '../make/gate.ts'
 import type { ModelEvent } from '../types/events.ts'
-import type { Written } from '../types/guards.ts'
+import { isObject, parseJson, type Written } from '../types/guards.ts'
 import { attributed, identified, openAnswer, type CallSink, type OpenAnswer } from './answer.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'
@@ -287,7 +287,10 @@ export function bodyDecoder(
     } catch (error) {
       // The platform's error quotes a piece of the text, which may be a piece of a key.
       if (!(error instanceof SyntaxError)) throw error
-      throw new SyntaxError(`it is not JSON: ${secrets.clean(data.slice(0, 2000)).slice(0, 120)}`)
+      const value = parseJson(data)
+      const isOther = value !== undefined && !isObject(value)
+      const problem = isOther ? 'it is JSON, but not an object' : 'it is not JSON'
+      throw new SyntaxError(`${problem}: ${secrets.clean(data.slice(0, 2000)).slice(0, 120)}`)
     }
   }
   const feed = (piece: string): void => {

@@ -15,6 +15,8 @@ import type { Issue } from '../types/error-data.ts'
 import { defined, isObject } from '../types/guards.ts'
 import {
   addUsage,
+  answersOf,
+  brokenOff,
   usageFields,
   type AnswerUsage,
   type ModelResponse,
@@ -164,13 +166,17 @@ function answersIn(what: Priced): readonly AnswerUsage[] {
   // Of a run whose log is not kept any more nothing is known.
   if ('result' in what) return what.pruned === true ? [{ usage: {} }] : answersIn(what.result)
   if ('response' in what) return answersIn(what.response)
-  if (!('steps' in what)) return hasBegun(what) ? [what] : []
+  if (!('steps' in what)) {
+    const all = answersOf(what)
+    return all[0] !== what || hasBegun(what) ? all : []
+  }
   const { steps, innerAnswers = [], usage } = what
   // A run that goes on with an answer does not count it again.
   const own = steps.filter(({ continues, response }) => !continues || hasUsage(response))
   const answers = [...own.map(({ response }) => response), ...unfinished(what), ...innerAnswers]
   const rest = remainder(usage, answers)
-  return rest === undefined ? answers : [...answers, { usage: rest }]
+  const all = answers.flatMap(answersOf)
+  return rest === undefined ? all : [...all, { usage: rest }]
 }
 
 /**
@@ -268,7 +274,8 @@ function tokensSoFar({ usage, answers }: RunUsage): number {
   const silent = answers.find(({ usage: own }) => tokensOf(own) === undefined)
   if (silent !== undefined) throw uncounted(silent, 'maxTokens')
   const rest = remainder(usage, answers)
-  const counted = rest === undefined ? answers : [...answers, { usage: rest }]
+  const all = [...answers, ...answers.flatMap(brokenOff)]
+  const counted = rest === undefined ? all : [...all, { usage: rest }]
   return counted.reduce((sum, { usage: own }) => sum + (tokensOf(own) ?? 0), 0)
 }
 
@@ -283,7 +290,7 @@ function costSoFar({ response }: StepResult, run: RunUsage, prices: PriceTable):
   const { provider, model } = response
   const rest = remainder(run.usage, run.answers)
   const before = rest === undefined ? [] : [{ provider, model, usage: rest }]
-  const { total, unknown } = costOf([...run.answers, ...before], prices)
+  const { total, unknown } = costOf([...run.answers.flatMap(countable), ...before], prices)
   const [missing] = unknown
   if (missing === undefined) return total
   if (priceOf(prices, missing) !== undefined) throw uncounted(missing, 'maxCost')
@@ -292,6 +299,19 @@ function costSoFar({ response }: StepResult, run: RunUsage, prices: PriceTable):
     `prices[${JSON.stringify(nameOf(missing))}]`,
     'is needed for maxCost: the model has answered, and what it cost is not known. Add its price, or use maxTokens',
   )
+}
+
+/** An answer, with what is known of those that broke off before it. They count as answers that were cut do, and do not fail the run. */
+function countable(answer: AnswerUsage): readonly AnswerUsage[] {
+  const { provider, model, usage } = answer
+  const broken = brokenOff(answer).filter(hasUsage)
+  const known = { inputTokens: 0, outputTokens: 0 }
+  const counted = broken.map(({ provider: by, model: name, usage: own }) => ({
+    provider: by,
+    model: name,
+    usage: { ...known, ...own },
+  }))
+  return [...counted, { provider, model, usage }]
 }
 
 /** A budget cannot count an answer whose tokens it does not know. */

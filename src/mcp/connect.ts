@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Tool } from '../contracts/tool.ts'
 import { unlessStopped } from '../core/abort.ts'
 import { startTimer, systemClock } from '../core/clock.ts'

@@ -85,9 +85,10 @@ export function cache(adapter: ChatAdapter, options: CacheOptions): ChatAdapter 
   return around(facts, (call) => cachedCall({ adapter, facts, ...options }, call))
 }
 
-/** A store that is missing is one of the wrong kind. */
 const cacheIssues: Check = (options) =>
-  cacheOptions(isObject(options) ? { store: null, ...options } : options)
+  isObject(options) && options['store'] === undefined
+    ? [{ path: 'store', problem: 'is missing: pass memoryCache(), or a store with get and set' }]
+    : cacheOptions(options)
 
 const cacheOptions: Check = /* @__PURE__ */ optionsOf({
   store: withMethods('a store', 'get', 'set'),

@@ -24,9 +24,12 @@ import { hookFailure } from '../run/context.ts'
 import { retryPlan } from '../run/retry-policy.ts'
 import {
   assertValid,
+  describe,
+  fine,
   flag,
   join,
   listOf,
+  nearest,
   oneOf,
   optionsOf,
   refuse,
@@ -123,17 +126,28 @@ const entries: Check = (value) =>
     ? refuse('a list of at least one adapter', value)
     : listOf(entry)(value)
 
+/** Each once: adapters and streams share some. */
 const reasons: readonly string[] = [
-  ...adapterErrorReasons,
-  ...streamErrorReasons.filter((reason) => reason !== 'cancelled'),
-  ...engineErrorReasons,
+  ...new Set<string>([
+    ...adapterErrorReasons,
+    ...streamErrorReasons.filter((reason) => reason !== 'cancelled'),
+    ...engineErrorReasons,
+  ]),
 ]
+
+const knownReason: Check = (value) => {
+  const known = oneOf(reasons)(value)
+  const near = known === fine || typeof value !== 'string' ? undefined : nearest(value, reasons)
+  if (near === undefined) return known
+  const problem = `must be a reason, not ${describe(value)}; did you mean ${near}?`
+  return [{ path: '', problem }]
+}
 
 const fallbackOptions: Check = /* @__PURE__ */ optionsOf({
   on: (value) => {
     if (typeof value === 'function') return []
     return Array.isArray(value)
-      ? listOf(oneOf(reasons))(value)
+      ? listOf(knownReason)(value)
       : refuse('a list of reasons or a function', value)
   },
   afterFirstEvent: flag,
@@ -220,6 +234,7 @@ async function* askEach(
   for (const [at, member] of members.entries()) {
     const next = members[at + 1]
     let provider = member.adapter.provider
+    let { model } = requestFor(fallback, at, call.request)
     let usage: Usage | undefined
     let opened: Opened | undefined
     try {
@@ -227,7 +242,9 @@ async function* askEach(
       for (let batch = opened.first; batch !== undefined; batch = await nextOf(opened.rest)) {
         const { before, error } = splitError(batch)
         const [start] = before
-        if (start?.type === 'message_started') ({ provider, usage } = start)
+        if (start?.type === 'message_started') ({ provider, model = model, usage } = start)
+        // An answer that has begun is billed, whatever is known about it.
+        if (before.some(isContent)) usage ??= {}
         if (before.length > 0) {
           begun = true
           over = error === undefined && isOver(before)
@@ -248,7 +265,7 @@ async function* askEach(
       if (next === undefined || !isOpen || isStopped || !isSwitch(fallback, error)) {
         throw withCauses(error, failures)
       }
-      failures.push(defined<Failure>({ error, usage }))
+      failures.push(defined<Failure>({ error, model, usage }))
       tellSwitch(call, member.adapter.provider, next, error)
     } finally {
       await opened?.rest.return()
@@ -256,9 +273,10 @@ async function* askEach(
   }
 }
 
-/** An adapter that failed, and what it had used by then, if it said so. */
+/** An adapter that failed, and what it had used by then: nothing is known of an answer that had begun and has an empty usage. */
 interface Failure {
   readonly error: AnyAllmError
+  readonly model?: string
   readonly usage?: Usage
 }
 
@@ -303,9 +321,9 @@ function marked(event: ModelEvent, provider: string, failures: readonly Failure[
   if (event.type !== 'message_completed') return event
   const inner = event.metadata?.['fallback']
   // The JSON of an error is plain data.
-  const failed = failures.flatMap(({ error, usage }) => [
+  const failed = failures.flatMap(({ error, model, usage }) => [
     ...error.causes.map(causeData),
-    defined({ ...causeData(error), usage }),
+    defined({ ...causeData(error), model, usage }),
   ]) as unknown as JsonObject[]
   // An adapter of this fallback may be a fallback itself.
   const more = isObject(inner) && Array.isArray(inner['failed']) ? inner['failed'] : []

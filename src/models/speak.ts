@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../contracts/adapter.ts'
 import type { Engine } from '../contracts/engine.ts'
 import { leavable, linkedAbort, onAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'

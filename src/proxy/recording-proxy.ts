@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { once, setMaxListeners } from 'node:events'
 import {
   createServer,

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import type { Runs } from '../runs/contract.ts'
 import { startPruning } from '../runs/prune.ts'

@@ -5,9 +5,11 @@ import { span, type Span } from '../core/telemetry.ts'
 import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import { toMessages, type MessagesInput } from '../types/message.ts'
 import { requestKeys, type ModelRequest } from '../types/request.ts'
-import { addUsage, type ModelResponse, type Usage } from '../types/response.ts'
+import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import {
@@ -107,6 +109,7 @@ interface PreparedCall {
   readonly run: ModelRun
   /** The validated answer, once there is one. Absent when the answer is not validated. */
   readonly checked?: () => { readonly output: unknown } | undefined
+  readonly repaired?: readonly Repaired[]
 }
 
 /** Settles a single model call. Whatever can be rejected without sending anything is rejected here. */
@@ -208,24 +211,51 @@ function callFold(call: PreparedCall): RunFold<FoldedResult> {
 }
 
 /** What comes of a call: its response, with the validated output. A failure is thrown, with the partial response. */
-function settleCall({ checked }: PreparedCall, end: RunEnd, state: Collector): FoldedResult {
-  if (end.type !== 'done') throw withPartial(end.error, state, toResponse)
-  const response = toResponse(state)
+function settleCall(call: PreparedCall, end: RunEnd, state: Collector): FoldedResult {
+  const { checked, repaired = [] } = call
+  const respond = (folded: Collector): FoldedResult => withRepaired(toResponse(folded), repaired)
+  if (end.type !== 'done') throw withPartial(end.error, state, respond)
+  const response = respond(state)
   if (state.error !== undefined) throw failureOf(state.error, response)
   return { ...response, ...checked?.() }
+}
+
+/** What is kept of an answer that did not match its schema, when the model is asked again. */
+type Repaired = Pick<ModelResponse, 'provider' | 'model' | 'usage' | 'metadata'>
+
+/**
+ * A response with what the answers before it used: the sum as its usage, and one by one in its metadata, because each may be of another model.
+ * A repair that failed before its answer began has left the answer that it was for, which is among them.
+ */
+function withRepaired(response: ModelResponse, repaired: readonly Repaired[]): ModelResponse {
+  const { metadata, message, error } = response
+  const repairs = repaired.length
+  if (repairs === 0 || metadata['answers'] !== undefined) return response
+  const isAmong = error !== undefined && message.metadata?.['partial'] !== true
+  const answers = isAmong ? repaired : [...repaired, kept(response)]
+  return {
+    ...response,
+    usage: answers.map(({ usage }) => usage).reduce(addUsage),
+    // What is kept is plain data.
+    metadata: { ...metadata, repairs, answers: answers as unknown as JsonObject[] },
+  }
+}
+
+function kept({ provider, model, usage, metadata }: ModelResponse): Repaired {
+  return defined<Repaired>({ provider, model, usage, metadata })
 }
 
 /**
  * A model call whose answer is validated. Its last event has the output, or an `error` follows it.
  *
- * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum, and
- * its `metadata.repairs` tells how often that was done.
+ * With `repair` the model is told what was wrong, and the answer to that is the answer of the call. Its usage is the sum,
+ * `metadata.repairs` tells how often that was done, and `metadata.answers` what each answer used.
  */
 function checkedCall(
   context: RunContext,
   request: ModelRequest,
   schema: StandardSchema,
-): Pick<PreparedCall, 'run' | 'checked'> {
+): Omit<PreparedCall, 'context'> {
   const onEvent = optionOf(context, 'onEvent')
   // The observer gets the last event when the answer is validated.
   const observed = (event: StreamEvent): void => {
@@ -235,12 +265,12 @@ function checkedCall(
   const state = createCollector()
   let run = modelCall({ ...context, call }, request, state)
   let live: { readonly output: unknown } | undefined
+  const repaired: Repaired[] = []
 
   async function* batches(): AsyncGenerator<Batch, void> {
     let { messages } = request
-    let spent: Usage | undefined
     const allowed = optionOf(context, 'repair') ?? 0
-    for (let repairs = 0; ; repairs++) {
+    while (true) {
       let answered: Answered | undefined
       for (let read = await run.next(); read.done !== true; read = await run.next()) {
         answered = lastOf(read.value)
@@ -249,25 +279,22 @@ function checkedCall(
       if (answered === undefined) return
       const { before } = answered
       const response = toResponse(state)
-      const usage: Usage = spent === undefined ? state.usage : addUsage(spent, state.usage)
-      const { metadata } = answered.completed
+      const { usage, metadata } = withRepaired(response, repaired)
       const completed =
-        repairs === 0
-          ? answered.completed
-          : { ...answered.completed, usage, metadata: { ...metadata, repairs } }
+        repaired.length === 0 ? answered.completed : { ...answered.completed, usage, metadata }
       const checked = await checkOutput(schema, response)
       if (checked.error === undefined) {
         live = { output: checked.value }
         yield [...before, ...ended({ ...completed, output: checked.plain })]
         return
       }
-      if (repairs >= allowed || !checked.repairable) {
+      if (repaired.length >= allowed || !checked.repairable) {
         yield [...before, ...ended(completed, checked.error)]
         return
       }
       yield [...before, ...ended(answered.completed)]
       if (state.error !== undefined) return
-      spent = usage
+      repaired.push(kept(response))
       messages = messages.concat(response.message, repairMessage(checked.error))
       run = modelCall({ ...context, call }, { ...request, messages }, state)
     }
@@ -294,7 +321,7 @@ function checkedCall(
       return source.return()
     },
   }
-  return { run: traced(context, request, checkedRun), checked: () => live }
+  return { run: traced(context, request, checkedRun), checked: () => live, repaired }
 }
 
 type Completed = Extract<StreamEvent, { type: 'message_completed' }>

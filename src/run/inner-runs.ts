@@ -1,7 +1,13 @@
 import { innerEvent, innerSession, type StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'
-import { addUsage, type AnswerUsage, type Usage } from '../types/response.ts'
+import {
+  addUsage,
+  answerUsage,
+  brokenOff,
+  type AnswerUsage,
+  type Usage,
+} from '../types/response.ts'
 import type { PendingApproval, ToolHalt } from '../types/results.ts'
 import type { Session } from '../types/session.ts'
 import {
@@ -64,10 +70,13 @@ function answersSince(before: Collector, after: Collector): readonly AnswerUsage
 function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[] {
   const brokeOff = event.type === 'error' && before.active && before.end === undefined
   if (event.type !== 'step_completed' && !brokeOff) return []
-  const { provider, model, usage } = event.type === 'step_completed' ? event.response : before
+  const answer = answerUsage(event.type === 'step_completed' ? event.response : before)
   const continues = event.type === 'step_completed' && event.continues === true
-  if (continues && Object.keys(usage).length === 0) return []
-  return [defined<AnswerUsage>({ provider, model, usage })]
+  if (continues && Object.keys(answer.usage).length === 0) return []
+  const failed = event.type === 'step_completed' ? brokenOff(event.response).map(answerUsage) : []
+  // Answers that broke off before it are not part of the usage of the run, so they are told with it and not beside it.
+  const told = { ...answer, metadata: { fallback: { failed } } }
+  return [failed.length === 0 ? answer : told]
 }
 
 /** The fold of an inner run before its first event. What its session has used and no result has told counts. */

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { withoutPartial } from '../core/telemetry.ts'
 import { StreamError } from '../errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'

@@ -1,3 +1,4 @@
+import type { Engine } from '../contracts/engine.ts'
 import { linkedAbort, onAbort } from '../core/abort.ts'
 import { reasonOf, startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
 import { randomId } from '../core/ids.ts'
@@ -10,6 +11,7 @@ import {
   anyFunction,
   assertValid,
   between,
+  describe,
   fine,
   flag,
   jsonObject,
@@ -68,7 +70,7 @@ export function createRuns(options: RunsOptions): Runs {
     maxTakeOvers: options.maxTakeOvers ?? 20,
     saveEveryMs: options.saveEveryMs ?? 250,
     owner: options.owner ?? newId('owner'),
-    engineFor: typeof engine === 'function' ? engine : () => engine,
+    engineFor: typeof engine === 'function' ? checkedEngine(engine) : () => engine,
   }
   const reading = { store, clock }
   /** The sessions that this process runs by itself. */
@@ -237,7 +239,8 @@ export function createRuns(options: RunsOptions): Runs {
     try {
       applyCommand(session, command)
     } catch (error) {
-      if (!running || !(error instanceof SessionError)) throw error
+      if (!(error instanceof SessionError)) throw error
+      if (!running) throw inWordsOfRuns(error, command)
       return
     }
     // The schema of the tool is asked. A stream that nobody reads does nothing.
@@ -453,6 +456,42 @@ function inTime(clock: Clock, ms: number, begin: () => Promise<void>): Promise<v
     const cancel = startTimer(clock, ms, () => reject(new Error(`no answer within ${ms} ms`)))
     begin().then(resolve, reject).finally(cancel)
   })
+}
+
+/** An engine that a function made. One that it forgot to return is a mistake that is named here. */
+function checkedEngine(
+  make: (session: Session) => Engine | Promise<Engine>,
+): AdvanceOptions['engineFor'] {
+  return async (session) => {
+    const made: unknown = await make(session)
+    // It is checked here.
+    engineParts(
+      made as Engine,
+      `what the engine function of createRuns returned (${describe(made)})`,
+    )
+    return made as Engine
+  }
+}
+
+/** The refusal of a command, which names the methods of runs instead of those of sessions. */
+function inWordsOfRuns(error: SessionError, { type }: SessionCommand): SessionError {
+  const { reason, message, metadata } = error
+  const [state = message, listed] = message.split('; legal now: ')
+  if (listed === undefined || !message.startsWith('Session.')) return error
+  const legal = Object.entries(methods).flatMap(([name, operations]) =>
+    operations.some((one) => listed.split(', ').includes(`Session.${one}`)) ? `runs.${name}` : [],
+  )
+  const told = state.replace(/^Session\.\w+/, `runs.${type}`)
+  return new SessionError(reason, `${told}; legal now: ${legal.join(', ')}`, { metadata })
+}
+
+/** The methods that give a command, and the operations of sessions that they stand for. */
+const methods: Readonly<Record<SessionCommand['type'], readonly string[]>> = {
+  send: ['start', 'reply'],
+  resume: ['resume'],
+  approve: ['approve'],
+  deny: ['deny'],
+  submitToolResult: ['submitToolResult'],
 }
 
 /** The longest time that a timer can take. */

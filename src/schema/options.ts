@@ -25,6 +25,7 @@ import {
   nonNegativeInteger,
   oneOf,
   optionsOf,
+  recordOf,
   refuse,
   secretText,
   shape,
@@ -92,7 +93,12 @@ const change = shape({ arguments: jsonObject })
 export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   ...requestFields,
   tools,
-  responseFormat: (value) => (isStandardSchema(value) ? fine : responseFormat(value)),
+  responseFormat: (value) => {
+    if (isStandardSchema(value)) return fine
+    return isObject(value)
+      ? responseFormat(value)
+      : refuse("a schema, or { type: 'json_object' }", value)
+  },
   structuredFinalize: flag,
   repair: nonNegativeInteger,
   mode: oneOf(['auto', 'manual']),
@@ -120,11 +126,11 @@ export const callOptionChecks: Readonly<Record<keyof CallOptions, Check>> = {
   includeRawChunks: flag,
   onEvent: anyFunction,
   requestId: someText,
-  // The messages must not contain a value.
-  headers: must(
-    'an object of strings',
-    (value) => isObject(value) && Object.values(value).every((text) => typeof text === 'string'),
-  ),
+  // A message must not contain a text, which may be a key.
+  headers: (value) =>
+    isObject(value)
+      ? recordOf(text)(value)
+      : [{ path: '', problem: 'must be an object of strings' }],
   apiKey: secretText,
 }
 

@@ -52,6 +52,9 @@ export function stringifySession(session: Session): string {
  * 500 levels.
  */
 export function parseSession(text: string): Session {
+  if (typeof text !== 'string') {
+    throw unreadable(`it must be the text that Session.stringify makes, not ${describe(text)}`, [])
+  }
   let value: unknown
   try {
     value = JSON.parse(text)

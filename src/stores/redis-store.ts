@@ -1,6 +1,6 @@
 import { startTimer, systemClock, type CancelTimer } from '../core/clock.ts'
 import { ValidationError } from '../errors/errors.ts'
-import { assertOptions } from '../schema/checks.ts'
+import { describe, assertOptions } from '../schema/checks.ts'
 import { stringifySession } from '../session/saved.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
@@ -486,7 +486,9 @@ function connectionOf(client: IoRedisClient | NodeRedisClient): Connection {
     if ('call' in client) return ofIoRedis(client)
     if ('sendCommand' in client) return ofNodeRedis(client)
   }
-  const problem = 'must be a client of ioredis (with call) or of node-redis (with sendCommand)'
+  const hasPassword = typeof client === 'string' && /[@?]/.test(client)
+  const given = hasPassword ? 'an address with a password' : describe(client)
+  const problem = `must be a client of ioredis (with call) or of node-redis (with sendCommand), not ${given}`
   throw new ValidationError('invalid_options', [{ path: 'client', problem }])
 }
 

@@ -1,5 +1,6 @@
 import { ValidationError } from '../errors/errors.ts'
 import {
+  describe,
   fine,
   flag,
   isPlainObject,
@@ -122,7 +123,11 @@ function parsedText(input: string): unknown {
   try {
     return JSON.parse(input)
   } catch (cause) {
-    throw new ValidationError('invalid_script', [{ path: '', problem: 'is not JSON' }], { cause })
+    const isPath = /^[^\s{}[\]"]+\.\w+$/.test(input)
+    const problem = isPath
+      ? `is not JSON but the path ${describe(input)}: read the file, and pass its text`
+      : 'is not JSON'
+    throw new ValidationError('invalid_script', [{ path: '', problem }], { cause })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorData } from './error-data.ts'
-import { keysOf } from './guards.ts'
+import { defined, isObject, keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, ToolCall } from './message.ts'
 import type { Warning } from './warning.ts'
@@ -77,6 +77,35 @@ export const usageFields: readonly Exclude<keyof Usage, 'extra'>[] = keysOf<Omit
   cacheWriteInputTokens: true,
   reasoningTokens: true,
 })
+
+/** An answer with what its metadata tells about the answers before it. */
+type ToldAnswer = AnswerUsage & { readonly metadata?: JsonObject }
+
+/**
+ * What was used for an answer, each part with its model: by the answers before it in a call with `repair`, by those that broke off before a
+ * fallback went on, and by itself.
+ */
+export function answersOf(answer: ToldAnswer): readonly AnswerUsage[] {
+  const told: readonly ToldAnswer[] = usagesIn(answer.metadata?.['answers'])
+  const own = told.length > 0 ? told : [answer]
+  return own.flatMap((one) => brokenOff(one).concat(one))
+}
+
+/** What answers used that broke off before a fallback went on to this one. Their usage is empty if they reported none. */
+export function brokenOff({ metadata }: ToldAnswer): readonly AnswerUsage[] {
+  const told = metadata?.['fallback']
+  return isObject(told) ? usagesIn(told['failed']) : []
+}
+
+function usagesIn(list: unknown): readonly AnswerUsage[] {
+  const items: readonly unknown[] = Array.isArray(list) ? list : []
+  return items.filter((item): item is AnswerUsage => isObject(item) && isObject(item['usage']))
+}
+
+/** What an answer used and who gave it, without the rest of it. */
+export function answerUsage({ provider, model, usage }: AnswerUsage): AnswerUsage {
+  return defined<AnswerUsage>({ provider, model, usage })
+}
 
 /** Adds two usages field by field. A field that neither of them has stays absent; `extra` is not added. */
 export function addUsage(left: Usage, right: Usage): Usage {

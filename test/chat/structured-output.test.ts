@@ -383,13 +383,17 @@ describe('repair', () => {
 
   test('shows in the metadata of the answer, and in a stream as a message that starts again', async () => {
     const { metadata } = await generate(engine(wrong, right), 'go', options)
-    expect(metadata).toEqual({ repairs: 1 })
+    const answers = [
+      { provider: 'fake', usage: { outputTokens: 5 }, metadata: {} },
+      { provider: 'fake', usage: { outputTokens: 7 }, metadata: {} },
+    ]
+    expect(metadata).toEqual({ repairs: 1, answers })
     expect((await generate(engine(right), 'go', options)).metadata).toEqual({})
     const stream = streamGenerate(engine(wrong, right), 'go', options)
     const events = await collectEvents(stream)
     expect(events.filter(({ type }) => type === 'message_started')).toHaveLength(2)
     expect(events.at(-1)).toMatchObject({ metadata: { repairs: 1 } })
-    expect((await stream.result).metadata).toEqual({ repairs: 1 })
+    expect((await stream.result).metadata).toEqual({ repairs: 1, answers })
     const { thread } = await chat(engine(wrong, right), 'go', options)
     expect(thread.messages.filter((message) => message.metadata?.['repair'] === true)).toHaveLength(
       1,

@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 51_700,
-  openaiChat: 48_640,
-  openaiResponses: 48_400,
+  openai: 51_870,
+  openaiChat: 48_840,
+  openaiResponses: 48_550,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 69_100,
+  three: 69_270,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 66_320,
-  talk: 53_440,
+  loop: 66_460,
+  talk: 53_530,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(72_100)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(72_290)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {

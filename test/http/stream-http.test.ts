@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { streamHttp } from '../../src/http/stream-http.ts'
+import { parseChunk } from '../../src/providers/shared/read-json.ts'
 import { sendSse, serve, serveByHand, sse, startSse } from '../support/http-server.ts'
 import { callTo, readItems, streamItems, watched, type Item } from './call.ts'
 
@@ -199,6 +200,19 @@ test('the items before an event that cannot be decoded are emitted', async () =>
     'a',
     { error: { kind: 'stream', reason: 'malformed_event', eventIndex: 1 } },
   ])
+})
+
+test.each([
+  ['null', 'it is JSON, but not an object: null'],
+  ['[]', 'it is JSON, but not an object: []'],
+  ['nothing', 'it is not JSON: nothing'],
+])('an event %s is refused for what it is', async (data, problem) => {
+  await using server = await serve((_request, response) => sendSse(response, sse(data)))
+  const stream = streamHttp(callTo(server.url), () => ({ push: (text) => void parseChunk(text) }))
+  await expect(stream.next()).rejects.toMatchObject({
+    reason: 'malformed_response',
+    message: expect.stringContaining(problem),
+  })
 })
 
 test('a server that does not exist is a network error', async () => {

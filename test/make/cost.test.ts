@@ -285,6 +285,127 @@ test('a fallback is priced by the model that answered', async () => {
   expect(costOf(response, prices)).toEqual({ total: 0.2, unknown: [] })
 })
 
+/** An engine whose first model fails once before it answers, so that two models answer in turn. */
+const inTurn = (...scripts: readonly (readonly ScriptEntry[])[]) => {
+  const [first = [], ...rest] = scripts
+  const down: readonly ScriptEntry[] = [['preflight_error', 'provider_unavailable', {}]]
+  const adapter = fallback([
+    { adapter: fake({ scripts: [down, ...rest] }), model: 'gpt-5' },
+    { adapter: fake({ scripts: [first] }), model: 'gpt-5-mini' },
+  ])
+  return createEngine({ adapter, retry: false })
+}
+
+describe('a repaired answer', () => {
+  const options = { responseFormat: z.object({ n: z.number() }), repair: 2 } as const
+  const wrong = '{"n":"x"}'
+  const right = '{"n":1}'
+
+  test('costs what each answer costs at its own model, as in a chat', async () => {
+    const scripts = [said(wrong), said(right)]
+    const response = await generate(inTurn(...scripts), 'hi', options)
+    expect(response.usage).toEqual({ inputTokens: 2_000_000, outputTokens: 200_000 })
+    expect(response.metadata).toMatchObject({
+      repairs: 1,
+      answers: [
+        { provider: 'fake', model: 'gpt-5-mini', usage: used },
+        { provider: 'fake', model: 'gpt-5', usage: used },
+      ],
+    })
+    expect(costOf(response, prices)).toEqual({ total: 0.2 + 2, unknown: [] })
+    expect(costOf(JSON.parse(JSON.stringify(response)), prices).total).toBe(2.2)
+    const run = await chat(inTurn(...scripts), 'hi', options)
+    expect(costOf(run, prices)).toEqual({ total: 0.2 + 2, unknown: [] })
+  })
+
+  test('is not free because the answer after it has tokens', async () => {
+    const adapter = fake({ scripts: [[['text', wrong]], said(right)] })
+    const response = await generate(createEngine({ adapter, model: 'gpt-5' }), 'hi', options)
+    const silent = { provider: 'fake', model: 'gpt-5', usage: {} }
+    expect(costOf(response, prices)).toEqual({ total: 2, unknown: [silent] })
+  })
+
+  test.each<[string, readonly ScriptEntry[], number]>([
+    ['never matches', said(wrong), 4.2],
+    ['fails before its answer', [['preflight_error', 'invalid_request', {}]], 2.2],
+    [
+      'breaks off',
+      [
+        ['start', { model: 'gpt-5', usage: used }],
+        ['text', '{'],
+        ['error', 'timeout'],
+      ],
+      4.2,
+    ],
+  ])('is paid for also when the last repair %s', async (_name, last, total) => {
+    const run = generate(inTurn(said(wrong), said(wrong), last), 'hi', options)
+    const found = await failedCost(run)
+    expect(found.total).toBeCloseTo(total, 10)
+    expect(found.unknown).toEqual([])
+  })
+})
+
+describe('an answer that broke off before a fallback went on', () => {
+  const half = (...start: readonly ScriptEntry[]): readonly ScriptEntry[] => [
+    ...start,
+    ['text', 'It is'],
+    ['error', 'provider_unavailable'],
+  ]
+  const goingOn = (broken: readonly ScriptEntry[], answer = said('It is 42.')) =>
+    fallback(
+      [
+        { adapter: fake({ script: broken }), model: 'gpt-5' },
+        { adapter: fake({ script: answer }), model: 'gpt-5-mini' },
+      ],
+      { afterFirstEvent: true },
+    )
+  const known = half(['start', { usage: used }])
+
+  test('is paid for at the price of its model', async () => {
+    const engine = createEngine({ adapter: goingOn(known) })
+    const response = await generate(engine, 'hi')
+    expect(response.metadata['fallback']).toMatchObject({
+      failed: [{ provider: 'fake', model: 'gpt-5', usage: used }],
+    })
+    expect(costOf(response, prices)).toEqual({ total: 2.2, unknown: [] })
+    expect(costOf(await chat(createEngine({ adapter: goingOn(known) }), 'hi'), prices)).toEqual({
+      total: 2.2,
+      unknown: [],
+    })
+  })
+
+  test.each<[string, readonly ScriptEntry[], object]>([
+    ['nothing', half(), {}],
+    ['its input', half(['start', { usage: { inputTokens: 7 } }]), { inputTokens: 7 }],
+  ])('is not free when it reported %s', async (_what, broken, usage) => {
+    const response = await generate(createEngine({ adapter: goingOn(broken) }), 'hi')
+    const unknown = [{ provider: 'fake', model: 'gpt-5', usage }]
+    expect(costOf(response, prices)).toEqual({ total: 0.2, unknown })
+  })
+
+  test('is paid for in an agent inside a call, too', async () => {
+    const agent = createEngine({ adapter: goingOn(known) })
+    const ask = agentTool({ name: 'ask', description: 'Asks.', engine: agent })
+    const outer = fake({ scripts: [calls('a', 'ask', { prompt: 'hi' }), said('Done.')] })
+    const run = await chat(createEngine({ adapter: outer, model: 'gpt-5', tools: [ask] }), 'hi')
+    expect(costOf(run, prices).total).toBeCloseTo(2 + 2.2 + 2, 10)
+    expect(costOf(run, prices).unknown).toEqual([])
+  })
+
+  test('counts for a budget as far as it is known', async () => {
+    const halted = async (broken: readonly ScriptEntry[], options: BudgetOptions) => {
+      const adapter = goingOn(broken, calls('a'))
+      const engine = createEngine({ adapter, tools: [look] })
+      const run = await chat(engine, 'hi', { haltWhen: budget(options), maxTurns: 1 })
+      return run.haltedReason
+    }
+    expect(await halted(known, { maxCost: 2.1, prices })).toBe('halt_when')
+    expect(await halted(known, { maxTokens: 2_000_000 })).toBe('halt_when')
+    expect(await halted(half(), { maxCost: 2.1, prices })).toBe('max_turns')
+    expect(await halted(half(), { maxTokens: 2_000_000 })).toBe('max_turns')
+  })
+})
+
 describe('a budget', () => {
   /** A loop that calls its tool until it is stopped. */
   const turns = [0, 1, 2, 3, 4, 5, 6]

@@ -448,7 +448,9 @@ describe('options', () => {
   test('are checked by name', () => {
     const inner = fake()
     // @ts-expect-error a store is needed
-    expect(() => cache(inner, {})).toThrow('store must be a store, with get and set, not null')
+    expect(() => cache(inner, {})).toThrow(
+      'store is missing: pass memoryCache(), or a store with get and set',
+    )
     // @ts-expect-error there is no such option
     expect(() => cache(inner, { store: new Map(), ttl: 5 })).toThrow(
       'unknown key ttl; known keys are store, key, ttlMs',

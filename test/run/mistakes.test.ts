@@ -9,9 +9,10 @@ import {
   streamGenerate,
   tool,
 } from '../../src/index.ts'
+import { cache, fallback, replay } from '../../src/middleware.ts'
 import { openai, openaiImages } from '../../src/openai.ts'
 import { createRuns } from '../../src/runs.ts'
-import { memoryStore } from '../../src/stores.ts'
+import { memoryStore, redisStore } from '../../src/stores.ts'
 import { collectEvents, fake } from '../../src/testing.ts'
 
 const weather = tool({ name: 'weather', description: 'd', schema: { type: 'object' } })
@@ -47,6 +48,66 @@ const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
     'nothing to say',
     () => chat(createEngine({ adapter: fake() }), undefined as never),
     /must be a text, a list of messages such as \[user\("…"\)\] or a thread, not undefined/,
+  ],
+  [
+    'a header that is not a text',
+    () => generate(createEngine({ adapter: fake() }), 'hi', { headers: { a: 5 } as never }),
+    /^invalid options: headers\.a must be a string, not 5$/,
+  ],
+  [
+    'headers as a text, which may be a key and is not shown',
+    () => generate(createEngine({ adapter: fake() }), 'hi', { headers: 'x: sesame' as never }),
+    /^invalid options: headers must be an object of strings$/,
+  ],
+  [
+    'a word as the format of the answer',
+    () => generate(createEngine({ adapter: fake() }), 'hi', { responseFormat: 'json' as never }),
+    /^invalid options: responseFormat must be a schema, or \{ type: 'json_object' \}, not "json"$/,
+  ],
+  [
+    'an address that is none',
+    () => openai({ baseUrl: 'not a url' }),
+    /^invalid options: baseUrl must be an http or https URL without a password, not "not a url"$/,
+  ],
+  [
+    'a password in an address, which is not shown',
+    () => openai({ baseUrl: 'https://ada:sesame@example.com/v1' }),
+    /^invalid options: baseUrl must be an http or https URL without a password, not "…example.com\/v1"$/,
+  ],
+  [
+    'a key in the place of an address, which is not shown',
+    () => openai({ baseUrl: 'sk-proj-abcdefghijklmnopqrstuvwxyz123456' }),
+    /^invalid options: baseUrl must be an http or https URL without a password, not "\[redacted\]"$/,
+  ],
+  [
+    'a misspelt reason of a fallback',
+    () => fallback([fake()], { on: ['ratelimited' as never] }),
+    /^invalid options: on\[0\] must be a reason, not "ratelimited"; did you mean rate_limited\?$/,
+  ],
+  [
+    'no reason of a fallback: each is listed once',
+    () => fallback([fake()], { on: ['x' as never] }),
+    /^(?!.*\btimeout\b.*\btimeout\b).*on\[0\] must be one of .*\btimeout\b.*, not "x"$/,
+  ],
+  [
+    'a cache without a store',
+    () => cache(fake(), {} as never),
+    /^invalid options: store is missing: pass memoryCache\(\), or a store with get and set$/,
+  ],
+  [
+    'the path of a cassette',
+    () => replay('test/ghent.json'),
+    /^invalid script: is not JSON but the path "test\/ghent\.json": read the file, and pass its text$/,
+  ],
+  [
+    'an address instead of a client of Redis',
+    () => redisStore('redis://localhost' as never),
+    /client must be a client of ioredis \(with call\) or of node-redis \(with sendCommand\), not "redis:\/\/localhost"$/,
+  ],
+  [
+    'an address of Redis with a password, which is not shown',
+    () => redisStore('redis://:sesame@localhost' as never),
+    /, not an address with a password$/,
   ],
 ]
 

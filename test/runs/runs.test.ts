@@ -18,6 +18,28 @@ import { bench, scriptedEngine, toolsOf, typesOf } from './support.ts'
 
 const echo = scriptedEngine((text) => [['text', `You said: ${text}`]])
 
+test('a command that is not legal is refused in the words of runs', async () => {
+  const { runs } = bench(echo)
+  await runs.send('ada', 'Hello')
+  await runs.wait('ada')
+  await expect(runs.resume('ada')).rejects.toMatchObject({
+    reason: 'illegal_status',
+    message: 'runs.resume is not legal while the session is completed; legal now: runs.send',
+    metadata: { status: 'completed', operation: 'resume' },
+  })
+})
+
+test('a function of engines that returns none is named', async () => {
+  await using runs = createRuns({ engine: () => undefined as never, store: memoryStore() })
+  await runs.send('ada', 'Hello')
+  const { session } = await runs.wait('ada')
+  expect(session.error).toMatchObject({
+    reason: 'invalid_engine',
+    message:
+      'what the engine function of createRuns returned (undefined) must be an engine made by createEngine',
+  })
+})
+
 describe('a message', () => {
   test('makes a session, and its run is in the log', async () => {
     const { runs, store } = bench(echo)

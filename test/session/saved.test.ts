@@ -81,6 +81,12 @@ describe('the error for an invalid session names the problem and its path', () =
     expect(() => Session.parse(text)).toThrow(problem)
   })
 
+  test('a session that is not text is none that was saved', () => {
+    const parse = () => Session.parse({} as never)
+    expect(parse).toThrow(SessionError)
+    expect(parse).toThrow('it must be the text that Session.stringify makes, not an object')
+  })
+
   test('a session that could not be parsed again is not stringified', () => {
     const session = Session.create({ id: 'x' })
     expect(() => Session.stringify({ ...session, context: { at: new Date() } as never })).toThrow(

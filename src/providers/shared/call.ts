@@ -12,6 +12,7 @@ import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { asCallerCounts } from '../../run/context.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
 import {
+  refuse,
   anyFunction,
   assertValid,
   fine,
@@ -61,11 +62,16 @@ type MadeHeaders = Readonly<Record<string, string | undefined>>
 
 /** The checks of the common options. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
-  // The values are never shown.
-  baseUrl: (value) =>
-    typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
+  baseUrl: (value) => {
+    const isText = typeof value === 'string'
+    return isText && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
-      : [{ path: '', problem: 'must be an http or https URL without a password' }],
+      : // A password, a query or a key in the wrong place is not shown.
+        refuse(
+          'an http or https URL without a password',
+          isText ? redactThrown(value.replaceAll(/.*@|\?.*/gs, '…')) : value,
+        )
+  },
   apiKey: secretText,
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
   model: someText,
