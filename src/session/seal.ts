@@ -10,18 +10,13 @@ export type SealSecret = string | Uint8Array
  * A session as a signed text, for a client to keep: a cookie, a hidden field, a message. Only letters, digits, `-` and `_`.
  *
  * The signature shows that this server wrote the session. It does not hide it, and it does not show which of two sealed
- * sessions is the newer one. With several secrets the first one signs. It has at least 16 characters or bytes.
+ * sessions is the newer one. With several secrets the first one signs.
  */
 export async function sealSession(
   session: Session,
   secret: SealSecret | readonly SealSecret[],
 ): Promise<string> {
   const [newest] = secretsOf(secret)
-  if (newest.length < leastSecret) {
-    throw refused(
-      `must have at least ${leastSecret} characters or bytes to seal with, not ${newest.length}`,
-    )
-  }
   const text = new TextEncoder().encode(stringifySession(session))
   const key = await importKey(newest)
   const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed(text)))
@@ -62,9 +57,6 @@ export async function unsealSession(
     'its signature does not match: it was changed, cut off or sealed with another secret',
   )
 }
-
-/** A shorter secret can be found by trying. What was sealed with one is still read. */
-const leastSecret = 16
 
 /** The first byte of a sealed session. It is signed too. */
 const sealVersion = 1
@@ -107,12 +99,7 @@ function secretsOf(
     typeof secret === 'string' || secret instanceof Uint8Array ? [secret] : Array.from(secret ?? [])
   if (first !== undefined && [first, ...others].every(isSecret)) return [first, ...others]
   const problem = 'must be a non-empty string or Uint8Array, or a list of them, the newest first'
-  throw refused(problem)
-}
-
-/** The problem of a secret, without its value. */
-function refused(problem: string): ValidationError {
-  return new ValidationError('invalid_options', [{ path: 'secret', problem }])
+  throw new ValidationError('invalid_options', [{ path: 'secret', problem }])
 }
 
 function isSecret(value: unknown): boolean {
