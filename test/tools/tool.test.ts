@@ -318,3 +318,18 @@ test.each<[string, () => unknown, string]>([
 ])('%s is refused', (_name, make, path) => {
   expect(refusalOf(make)).toMatchObject([{ path }])
 })
+
+test('whether a schema describes objects is known at once, however many ways lead through its references', () => {
+  const level = (index: number): JsonObject => ({ $ref: `#/$defs/d${index + 1}` })
+  const levels = Array.from({ length: 60 }, (_, index) => [
+    `d${index}`,
+    { anyOf: [level(index), level(index)] },
+  ])
+  const schemaOf = (last: string): JsonObject => ({
+    anyOf: [level(-1)],
+    $defs: { ...Object.fromEntries(levels), d60: { type: last } },
+  })
+  expect(tool<JsonObject>({ ...base, schema: schemaOf('object') }).name).toBe('weather')
+  const refused = refusalOf(() => tool<JsonObject>({ ...base, schema: schemaOf('string') }))
+  expect(refused[0]?.problem).toContain('must describe an object')
+})
