@@ -101,6 +101,30 @@ describe.each(wireFormats)('on %s', (format) => {
     expect(toolCalls[0]).toMatchObject({ arguments: {}, rawArguments: expect.any(String) })
   })
 
+  test('arguments that are an object in place of its text are taken; those of any other kind are never run', async () => {
+    const textual = /("(?:arguments|partial_json)":)"\{\\"amount\\":1\}"/g
+    const object = await run(format, twoPayments, (text) =>
+      text.replaceAll(textual, '$1{"amount":1}'),
+    )
+    expect(object.got).toEqual([{ amount: 1 }, { amount: 2 }])
+    for (const value of ['5', 'true', '["amount"]']) {
+      const other: Rewrite = (text) =>
+        text
+          .replaceAll(textual, `$1${value}`)
+          .replaceAll(/("(?:args|input)":)\{"amount":1\}/g, `$1${value}`)
+      const { got, session } = await run(format, twoPayments, other)
+      expect(got).toEqual([{ amount: 2 }])
+      expect(session.thread.messages[1]?.toolCalls?.[0]).toMatchObject({
+        arguments: {},
+        rawArguments: expect.stringContaining(value),
+      })
+      expect(session.thread.messages[2]?.content).toContain('must be a JSON object')
+      expect(isSendable(session.thread)).toBe(true)
+      const { toolCalls } = await whole(format, twoPayments, other)
+      expect(toolCalls[0]).toMatchObject({ arguments: {}, rawArguments: value })
+    }
+  })
+
   test('arguments of 501 levels are never run; those of 500 are', async () => {
     const depth = (levels: number): Rewrite => {
       const nested = '['.repeat(levels - 1) + ']'.repeat(levels - 1)

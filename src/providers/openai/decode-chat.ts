@@ -6,7 +6,14 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
-import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
+import {
+  argumentsText,
+  asCount,
+  asList,
+  asObject,
+  asText,
+  parseChunk,
+} from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -373,12 +380,6 @@ function endCalls(chat: ChatState): void {
 
 function isEmpty({ wireId, name, raw }: OpenCall): boolean {
   return wireId === undefined && name === '' && raw === ''
-}
-
-/** The arguments as text. A few servers send them as an object. */
-function argumentsText(value: JsonValue | undefined): string {
-  if (typeof value === 'string') return value
-  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 /** The members of a detail, and of audio, that are streamed in pieces. */

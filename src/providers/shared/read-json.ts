@@ -26,6 +26,15 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/**
+ * The arguments of a call, or a piece of them, as text. A few servers send them as an object. What is neither is text that is no object:
+ * such a call is refused, and not run without arguments.
+ */
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
 /** The value if it is a finite number. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
