@@ -145,13 +145,17 @@ const reference: Kind = (value, root) => {
   const known = ['$defs', 'definitions'].flatMap((key) =>
     Object.keys(isObject(root[key]) ? root[key] : {}).map((name) => `#/${key}/${brief(name)}`),
   )
-  const lastStep = (pointer: string): string => pointer.slice(pointer.lastIndexOf('/') + 1)
   const near = nearest(lastStep(value), known.map(lastStep))
   const meant = known.find((pointer) => lastStep(pointer) === near)
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`
   const listed = known.length === 0 ? 'none' : known.slice(0, 24).join(', ')
   const problem = `must lead to a schema, not ${describe(value)}${hint} (definitions: ${listed})`
   return [{ path: '', problem }]
+}
+
+/** The name at the end of a pointer, or of a reference that is only a name. */
+function lastStep(pointer: string): string {
+  return pointer.replace(/^.*[#/]/, '')
 }
 
 const typeName: Check = /* @__PURE__ */ oneOf([

@@ -665,7 +665,7 @@ test('an async onEvent that rejects leaves the run as it is, and is a warning of
   const spy = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void warned.push(text))
   process.on('unhandledRejection', note)
   try {
-    const onEvent = (): Promise<never> => Promise.reject(new Error('the database is down'))
+    const onEvent = (): unknown => Promise.reject(new Error('the database is down'))
     const engine = createEngine({ adapter: fake({ scripts: [done, done, done] }) })
     expect((await chat(engine, 'go', { onEvent })).outputText).toBe('done')
     expect((await generate(engine, 'go', { onEvent })).outputText).toBe('done')
