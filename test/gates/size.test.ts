@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 52_086,
-  openaiChat: 49_006,
-  openaiResponses: 48_745,
+  openai: 52_168,
+  openaiChat: 49_074,
+  openaiResponses: 48_792,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 69_486,
+  three: 69_610,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 66_955,
-  talk: 53_866,
+  loop: 67_026,
+  talk: 53_913,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(72_524)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(72_643)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {

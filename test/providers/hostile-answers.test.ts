@@ -182,3 +182,38 @@ test.each(['openai_responses', 'gemini'] as const)(
     expect(Session.parse(Session.stringify(session))).toEqual(session)
   },
 )
+
+/** What carries the content of an answer, and the same member as something else. */
+const misfits: Readonly<Record<WireFormat, readonly (readonly [RegExp, string])[]>> = {
+  openai_chat: [
+    [/"content":"second"/, '"content":5'],
+    [/"content":"second"/, '"content":{"text":"second"}'],
+    [/"content":"second"/, '"tool_calls":"x"'],
+  ],
+  openai_responses: [[/"delta":"second"/, '"delta":5']],
+  anthropic: [],
+  gemini: [
+    [/"parts":\[\{"text":"second"\}\]/, '"parts":"x"'],
+    [/"text":"second"/, '"functionCall":{"args":{"a":1}}'],
+  ],
+}
+
+test.each(
+  wireFormats.flatMap((format) => misfits[format].map((misfit) => [format, ...misfit] as const)),
+)('on %s, %s as %s is an event that cannot be read', async (format, member, other) => {
+  const script: Script = [
+    ['text', 'first'],
+    ['text', 'second'],
+  ]
+  const answer = written(format, script, true, (text) => {
+    expect(text).toMatch(member)
+    return text.replace(member, other)
+  })
+  const adapter = answeringAdapter(format, [answer])
+  const engine = createEngine({ adapter, model: 'a-model', retry: false })
+  await expect(generate(engine, 'go')).rejects.toMatchObject({
+    reason: 'malformed_event',
+    message: expect.stringContaining('sent an event that cannot be read'),
+    partial: { outputText: 'first' },
+  })
+})

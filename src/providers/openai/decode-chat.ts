@@ -13,6 +13,7 @@ import {
   asObject,
   asText,
   parseChunk,
+  wrongMember,
 } from '../shared/read-json.ts'
 import {
   finishMessage,
@@ -168,6 +169,7 @@ function takeDelta(chat: ChatState, delta: JsonObject, whole: boolean): void {
   if (typeof content === 'string') {
     if (content !== '') addText(chat, content)
   } else if (content) {
+    if (!Array.isArray(content)) throw wrongMember('content', 'a text or a list')
     for (const part of asList(content)) takePart(chat, asObject(part) ?? {})
   }
   if (delta['refusal']) takeRefusal(chat, delta['refusal'])
@@ -231,7 +233,9 @@ function takeRefusal(chat: ChatState, refusal: JsonValue): void {
 }
 
 function takeTools(chat: ChatState, delta: JsonObject, whole: boolean): void {
-  const fragments = asList(delta['tool_calls'])
+  const calls = delta['tool_calls']
+  if (calls && !Array.isArray(calls)) throw wrongMember('tool_calls', 'a list')
+  const fragments = asList(calls)
   if (fragments.length > 0 && chat.open === 'reasoning') endBlock(chat)
   fragments.forEach((value, position) => {
     const fragment = asObject(value)

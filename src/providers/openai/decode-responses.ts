@@ -14,6 +14,7 @@ import {
   asObject,
   asText,
   parseChunk,
+  wrongMember,
 } from '../shared/read-json.ts'
 import {
   finishMessage,
@@ -149,7 +150,11 @@ function takeEvent(output: Output, type: unknown, event: JsonObject): void {
 
 function takeTextDelta(output: Output, event: JsonObject, isRefusal: boolean): void {
   const delta = event['delta']
-  if (typeof delta !== 'string' || delta === '') return
+  if (typeof delta !== 'string') {
+    if (delta === undefined || delta === null) return
+    throw wrongMember('delta', 'a text')
+  }
+  if (delta === '') return
   addText(output.state, textOf(output, event, isRefusal), delta)
 }
 

@@ -21,6 +21,11 @@ export function asList(value: unknown): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
+/** The error of a member that carries content and is something else: its event cannot be read, and an answer without it would look complete. */
+export function wrongMember(name: string, wanted: string): TypeError {
+  return new TypeError(`${name} is not ${wanted}`)
+}
+
 /** The value if it is a string that is not empty. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
