@@ -5,7 +5,9 @@ export { step, streamStep, chat, streamChat, type ChatResultOf } from './chat/ch
 export type { ThreadInput } from './chat/prepare.ts'
 export { compactMessages, type CompactOptions } from './chat/compact-messages.ts'
 export {
+  appendMessages,
   assistant,
+  messageText,
   system,
   toolResult,
   user,
@@ -48,9 +50,7 @@ export {
   type PriceTable,
 } from './make/cost.ts'
 export {
-  appendMessages,
   thread,
-  messageText,
   type Message,
   type MessagesInput,
   type Role,

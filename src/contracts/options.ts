@@ -219,7 +219,10 @@ interface SharedOptions {
   readonly emitToolDeltas?: boolean | undefined
   /** Also emit `raw_chunk` events: what the provider sent, as it is. */
   readonly includeRawChunks?: boolean | undefined
-  /** Called with every event, hidden or not, before the consumer gets it. */
+  /**
+   * Called with every event, hidden or not, before the consumer gets it. What it throws ends the run. A promise that it returns is not awaited: what
+   * that rejects with is a warning of the process, once, and the run goes on. `onStep` may be async.
+   */
   readonly onEvent?: ((event: StreamEvent) => void) | undefined
   /** Parameters that only one provider supports, by its name. They are merged into the body of the request. */
   readonly providerOptions?: ProviderOptions | undefined

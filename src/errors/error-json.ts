@@ -1,5 +1,5 @@
-import type { ErrorData } from '../types/error-data.ts'
-import { assertNever } from '../types/guards.ts'
+import type { CauseData, ErrorData } from '../types/error-data.ts'
+import { isObject } from '../types/guards.ts'
 import {
   AdapterError,
   adapterErrorReasons,
@@ -26,12 +26,23 @@ export function errorToJSON(error: unknown): ErrorData {
   return new StreamError('unknown', thrownText(error), { cause: error }).toJSON()
 }
 
-/** The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind. */
+/**
+ * The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind.
+ *
+ * It takes whatever a network delivers: a kind that is not known, and data that is no error at all, become `stream`/`unknown` with the
+ * data as their cause. Nothing throws.
+ */
 export function errorFromJSON(data: ErrorData): AnyAllmError {
-  const { message } = data
-  // The cause is the description that `toJSON` wrote; the partial result is plain data of this type.
-  const partial = data.partial as AnyAllmError['partial']
-  const details = { ...data, partial, causes: data.causes?.map(errorFromJSON) }
+  if (!isObject(data)) return foreignError(data)
+  const message = textIn(data)
+  const { partial, causes, ...facts } = data
+  const details = {
+    ...facts,
+    // The cause is the description that `toJSON` wrote; the partial result is plain data of this type.
+    partial: partial as AnyAllmError['partial'],
+    metadata: isObject(data.metadata) ? data.metadata : undefined,
+    causes: Array.isArray(causes) ? causes.map(causeFromJSON) : undefined,
+  }
   switch (data.kind) {
     case 'adapter':
       return new AdapterError(oneOf(adapterErrorReasons, data.reason, 'unknown'), message, details)
@@ -60,12 +71,37 @@ export function errorFromJSON(data: ErrorData): AnyAllmError {
     case 'validation':
       return new ValidationError(
         oneOf(validationErrorReasons, data.reason, 'invalid_request'),
-        data.issues ?? [{ path: '', problem: message }],
+        Array.isArray(data.issues) && data.issues.every(isIssue)
+          ? data.issues
+          : [{ path: '', problem: message }],
         details,
       )
     default:
-      return assertNever(data.kind)
+      data.kind satisfies never
+      return foreignError(facts, details)
   }
+}
+
+/** An earlier failure has no causes of its own. */
+function causeFromJSON(data: CauseData): AnyAllmError {
+  return errorFromJSON(isObject(data) ? { ...data, causes: [] } : data)
+}
+
+/** The error for data that names no kind of error that is known. */
+function foreignError(data: unknown, details: object = {}): StreamError {
+  return new StreamError('unknown', textIn(data), { ...details, cause: data })
+}
+
+/** The message in the data of an error, or the data itself if it is a text. */
+function textIn(data: unknown): string {
+  const text = isObject(data) ? data['message'] : data
+  return typeof text === 'string' ? text : 'an error without a message'
+}
+
+function isIssue(value: unknown): boolean {
+  return (
+    isObject(value) && typeof value['path'] === 'string' && typeof value['problem'] === 'string'
+  )
 }
 
 function oneOf<T extends string>(known: readonly T[], word: string, fallback: T): T {

@@ -524,6 +524,9 @@ function isCount(value: unknown): boolean {
 
 function settleError(event: EventOf<'error'>): ModelEvent {
   const error = errorFromJSON(event.error).toJSON()
+  // It takes any data. What an adapter yields has to be an error.
+  const { kind, message } = event.error
+  if (kind !== error.kind || typeof message !== 'string') throw new Refusal('no error')
   const words = new Set(['requestId', 'provider', 'toolName', 'toolCallId'])
   const legal = Object.entries(error).filter(
     ([name, value]) => !words.has(name) || typeof value === 'string',

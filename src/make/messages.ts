@@ -1,25 +1,30 @@
 import {
   assertOptions,
   assertValid,
+  describe,
   flag,
   json,
   optionsOf,
+  refusal,
   within,
   type Check,
 } from '../schema/checks.ts'
 import { part, validateMessage } from '../schema/validate.ts'
-import { defined, keysOf } from '../types/guards.ts'
+import { defined, isObject, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image, MediaFile } from '../types/media.ts'
-import type {
-  FilePart,
-  ImageDetail,
-  ImagePart,
-  Message,
-  Part,
-  ProviderItemPart,
-  TextPart,
-  ToolCall,
+import {
+  appendMessages as append,
+  messageText as textOf,
+  type FilePart,
+  type ImageDetail,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ProviderItemPart,
+  type TextPart,
+  type Thread,
+  type ToolCall,
 } from '../types/message.ts'
 import { plainFile } from './media.ts'
 import { typeIssues } from './sniff.ts'
@@ -178,4 +183,23 @@ export function providerItem(provider: string, item: JsonObject): ProviderItemPa
   const made: ProviderItemPart = { type: 'provider_item', provider, item }
   assertValid('invalid_message', part(made))
   return made
+}
+
+// What the library itself uses trusts its messages. These are for callers, who may have none.
+
+/** The text of a message: its text parts joined, or its content when that is a string. */
+export function messageText(message: Message): string {
+  const given: unknown = message
+  const content = isObject(given) ? given['content'] : undefined
+  if (typeof content === 'string' || Array.isArray(content)) return textOf(message)
+  const problem = `must be a message, such as user("…"), not ${describe(given)}`
+  throw refusal('invalid_message', 'message', problem)
+}
+
+/** A copy of the thread with messages added at its end. */
+export function appendMessages(to: Thread, ...messages: readonly Message[]): Thread {
+  const given: unknown = to
+  if (isObject(given) && Array.isArray(given['messages'])) return append(to, ...messages)
+  const problem = `must be a thread, as thread("…") makes it or a result has it, not ${describe(given)}`
+  throw refusal('invalid_thread', 'thread', problem)
 }

@@ -9,6 +9,7 @@ import type {
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
 import type { RunTrace } from '../core/telemetry.ts'
+import { warnOnce } from '../core/warning.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import { mergeProviderOptions } from '../make/provider-options.ts'
@@ -18,7 +19,7 @@ import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateCallOptions } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'
 import { innerEvent, type StreamEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, isThenable } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelRequest, ToolSpec } from '../types/request.ts'
@@ -202,18 +203,24 @@ export function hookFailure(name: string, thrown: unknown): StreamError {
   return new StreamError('unknown', `${name} threw: ${thrownText(thrown)}`, { cause: thrown })
 }
 
-/** Shows an event to the caller's observer. Returns what that threw, if it did. */
+/**
+ * Shows an event to the caller's observer. Returns what that threw, if it did. A promise is not awaited, since every event would cost one,
+ * so its rejection cannot end the run.
+ */
 export function show(
   observer: CallOptions['onEvent'],
   event: StreamEvent,
 ): StreamError | undefined {
   try {
-    observer?.(event)
+    const returned: unknown = observer?.(event)
+    if (isThenable(returned)) Promise.resolve(returned).catch(rejected)
     return undefined
   } catch (thrown) {
     return hookFailure('onEvent', thrown)
   }
 }
+
+const rejected = /* @__PURE__ */ warnOnce('onEvent rejected; its promise is not awaited')
 
 /** The messages that `instructions` became. They are not the caller's. */
 const instructionMessages = /* @__PURE__ */ new WeakSet<Message>()

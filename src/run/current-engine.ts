@@ -1,5 +1,6 @@
 import type { Engine } from '../contracts/engine.ts'
 import { EngineError } from '../errors/errors.ts'
+import { engineParts } from './context.ts'
 
 /**
  * Runs `work` with `engine` as the current engine and returns its result. All work that it starts, also later, sees the engine.
@@ -8,6 +9,7 @@ import { EngineError } from '../errors/errors.ts'
  * current engine at a time, so asynchronous work must be awaited before the next `withEngine`.
  */
 export function withEngine<T>(engine: Engine, work: () => T): T {
+  engineParts(engine)
   return scope().run(engine, work)
 }
 
@@ -26,6 +28,7 @@ export function currentEngine(fallback?: Engine): Engine {
 
 /** Makes an engine the current one for the whole process, until `unsetEngine`. For `beforeEach` of a test. */
 export function setEngine(engine: Engine): void {
+  engineParts(engine)
   holder().engine = engine
 }
 

@@ -2,6 +2,7 @@ import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { createCollector, failureOf, foldEvent, toResponse } from './collector.ts'
+import { readable } from './read-stream.ts'
 import type { RunStream } from './run-stream.ts'
 
 /**
@@ -20,7 +21,7 @@ export async function* partialOutput<Result = unknown>(
 ): AsyncGenerator<PartialOutput<OutputOf<Result>>, void> {
   const state = createCollector()
   let reader = jsonReader()
-  for await (const event of events) {
+  for await (const event of readable(events)) {
     foldEvent(state, event)
     if (event.type === 'message_started') reader = jsonReader()
     if (event.type === 'error') throw failureOf(event.error, toResponse(state))

@@ -1,5 +1,7 @@
-import { AdapterError } from '../errors/errors.ts'
+import { AdapterError, type ValidationError } from '../errors/errors.ts'
+import { describe, refusal } from '../schema/checks.ts'
 import type { Batch, ModelEvent, StreamEvent } from '../types/events.ts'
+import { isObject } from '../types/guards.ts'
 import type { Thread } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, StepResult } from '../types/results.ts'
@@ -42,12 +44,30 @@ export async function collectBatches(batches: AsyncIterable<Batch>): Promise<Mod
 }
 
 async function drain(events: EventSource, thread?: Thread): Promise<Collector> {
+  const source = readable(events)
   const state = (thread === undefined ? startOf(events) : undefined) ?? createCollector(thread)
-  for await (const item of events) {
+  for await (const item of source) {
     if (isBatch(item)) for (const event of item) foldEvent(state, event)
-    else foldEvent(state, item)
+    else if (isObject(item)) foldEvent(state, item)
+    else throw notEvents(item)
   }
   return state
+}
+
+/** The events themselves. A value that is not a stream or a list is refused. */
+export function readable<Source extends EventSource>(events: Source): Source {
+  const given: unknown = events
+  const isRead =
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.asyncIterator in given || Symbol.iterator in given)
+  if (!isRead) throw notEvents(given)
+  return events
+}
+
+function notEvents(given: unknown): ValidationError {
+  const problem = `must be what streamGenerate, streamStep or streamChat returns, or a list of its events, not ${describe(given)}`
+  return refusal('invalid_request', 'events', problem)
 }
 
 function isBatch(item: StreamEvent | Batch): item is Batch {
@@ -72,7 +92,7 @@ export async function* textDeltas(
   events: AsyncIterable<StreamEvent>,
 ): AsyncGenerator<string, void> {
   const state = createCollector()
-  for await (const event of events) {
+  for await (const event of readable(events)) {
     foldEvent(state, event)
     if (event.type === 'text_delta') yield event.delta
     else if (event.type === 'error') throw failureOf(event.error, toResponse(state))
@@ -86,6 +106,11 @@ export async function* textDeltas(
  * The error's `partial` is the response.
  */
 export function unwrap(response: ModelResponse): string {
+  const given: unknown = response
+  if (!isObject(given) || !('outputText' in given)) {
+    const problem = `must be the response that generate or collect resolves to, not ${describe(given)}`
+    throw refusal('invalid_request', 'response', problem)
+  }
   const { error, finishReason, outputText, provider, requestId } = response
   if (error !== undefined) throw failureOf(error, response)
   if (finishReason === 'stop' && outputText !== '') return outputText

@@ -12,6 +12,7 @@ import {
 } from '../types/standard-schema.ts'
 import {
   assertValid,
+  brief,
   describe,
   fine,
   flag,
@@ -19,6 +20,7 @@ import {
   join,
   listOf,
   must,
+  nearest,
   oneOf,
   recordOf,
   refusal,
@@ -27,6 +29,7 @@ import {
   within,
   type Check,
 } from './checks.ts'
+import { targetOf } from './flatten-schema.ts'
 
 /** A schema as the caller passes it: JSON Schema, or a schema of Zod, Valibot or ArkType. */
 export type AnySchema = StandardSchema | JsonObject
@@ -90,13 +93,13 @@ export function toJsonSchema(schema: AnySchema, reason: ValidationErrorReason): 
 
 /**
  * Throws if a JSON Schema that a person wrote accepts everything by mistake: it has members, but no keyword of JSON Schema, or a keyword
- * has a value that it cannot have, such as `type: 'strng'`, which would check nothing. The schema must be JSON. Those that others wrote,
+ * has a value that it cannot have, such as `type: 'strng'` or a reference that leads nowhere, which would check nothing. The schema must be JSON. Those that others wrote,
  * such as servers, may have any members.
  */
 export function assertMeaning(schema: JsonObject, reason: ValidationErrorReason): void {
   const keys = Object.keys(schema)
   const isMeant = keys.length === 0 || keys.some((key) => keyword.test(key))
-  assertValid(reason, within('schema', isMeant ? keywordIssues(schema) : notSchema))
+  assertValid(reason, within('schema', isMeant ? keywordIssues(schema, schema) : notSchema))
 }
 
 /** The keywords, by their endings where several have one. A name that only looks like one does no harm: the schema is taken as it is. */
@@ -111,19 +114,48 @@ const notSchema: readonly Issue[] = [
   },
 ]
 
-/** The problems of a schema's keywords, and of the schemas inside of it. */
-function keywordIssues(schema: Readonly<Record<string, unknown>>): readonly Issue[] {
+/** The problems of a schema's keywords, and of the schemas inside of it. References start at `root`. */
+function keywordIssues(
+  schema: Readonly<Record<string, unknown>>,
+  root: JsonObject,
+): readonly Issue[] {
   let issues = fine
   for (const [key, value] of Object.entries(schema)) {
     const [kind] = kinds.find(([, keywords]) => keywords.split(' ').includes(key)) ?? []
-    if (kind !== undefined) issues = join(issues, within(key, kind(value)))
+    if (kind !== undefined) issues = join(issues, within(key, kind(value, root)))
   }
   return issues
 }
 
-const anySchema: Check = (value) => {
+/** Checks the value of a keyword in the schema `root`. */
+type Kind = (value: unknown, root: JsonObject) => readonly Issue[]
+
+const anySchema: Kind = (value, root) => {
   if (typeof value === 'boolean') return fine
-  return isObject(value) ? keywordIssues(value) : notSchema
+  return isObject(value) ? keywordIssues(value, root) : notSchema
+}
+
+const schemas: Kind = (value, root) => listOf((schema) => anySchema(schema, root))(value)
+
+/** A reference to a schema. One to another document is for the provider to judge. */
+const reference: Kind = (value, root) => {
+  if (typeof value !== 'string') return text(value)
+  const target = targetOf(value, root)?.target
+  if (!value.startsWith('#') || isObject(target) || typeof target === 'boolean') return fine
+  const known = ['$defs', 'definitions'].flatMap((key) =>
+    Object.keys(isObject(root[key]) ? root[key] : {}).map((name) => `#/${key}/${brief(name)}`),
+  )
+  const near = nearest(lastStep(value), known.map(lastStep))
+  const meant = known.find((pointer) => lastStep(pointer) === near)
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+  const listed = known.length === 0 ? 'none' : known.slice(0, 24).join(', ')
+  const problem = `must lead to a schema, not ${describe(value)}${hint} (definitions: ${listed})`
+  return [{ path: '', problem }]
+}
+
+/** The name at the end of a pointer, or of a reference that is only a name. */
+function lastStep(pointer: string): string {
+  return pointer.replace(/^.*[#/]/, '')
 }
 
 const typeName: Check = /* @__PURE__ */ oneOf([
@@ -135,6 +167,8 @@ const typeName: Check = /* @__PURE__ */ oneOf([
   'array',
   'null',
 ])
+
+const list: Check = /* @__PURE__ */ must('a list', Array.isArray)
 
 const number: Check = /* @__PURE__ */ must('a number', Number.isFinite)
 
@@ -156,13 +190,21 @@ export function patternOf(pattern: string): RegExp | undefined {
 }
 
 /** What the values of keywords are. Older drafts have some that are not in 2020-12: lists as `items`, and flags for exclusive bounds. */
-const kinds: readonly (readonly [check: Check, keywords: string])[] = [
+const kinds: readonly (readonly [kind: Kind, keywords: string])[] = [
   [(value) => (Array.isArray(value) ? listOf(typeName) : typeName)(value), 'type'],
   [(value) => listOf(text)(value), 'required'],
-  [/* @__PURE__ */ must('a list', Array.isArray), 'enum examples'],
-  [(value) => recordOf(anySchema)(value), 'properties patternProperties $defs definitions'],
-  [(value) => listOf(anySchema)(value), 'allOf anyOf oneOf prefixItems'],
-  [(value) => (Array.isArray(value) ? listOf(anySchema) : anySchema)(value), 'items'],
+  [
+    (value) =>
+      Array.isArray(value) && value.length === 0 ? refuse('a list of values', value) : list(value),
+    'enum',
+  ],
+  [list, 'examples'],
+  [
+    (value, root) => recordOf((schema) => anySchema(schema, root))(value),
+    'properties patternProperties $defs definitions',
+  ],
+  [schemas, 'allOf anyOf oneOf prefixItems'],
+  [(value, root) => (Array.isArray(value) ? schemas : anySchema)(value, root), 'items'],
   [anySchema, 'additionalProperties propertyNames contains not if then else'],
   [
     (value) => (typeof value === 'boolean' ? fine : number(value)),
@@ -173,7 +215,8 @@ const kinds: readonly (readonly [check: Check, keywords: string])[] = [
     'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains',
   ],
   [(value) => regularExpression(value), 'pattern'],
-  [text, 'format title description $ref'],
+  [text, 'format title description'],
+  [reference, '$ref'],
   [flag, 'uniqueItems nullable'],
 ]
 

@@ -112,7 +112,11 @@ function recursive(at: SchemaPosition, ref: JsonValue | undefined): AdapterError
 
 /** Whether all values of a schema are objects. One that names no type is taken for an object's. */
 export function describesObjects(schema: JsonObject): boolean {
+  const seen = new Set<unknown>()
   const look = (node: JsonValue | undefined, at: SchemaPosition): boolean => {
+    // The first part that describes another value ends the search, so this one described objects when it was looked at.
+    if (seen.has(node)) return true
+    seen.add(node)
     const { schema: flat, at: inner } = flatten(node, at)
     const types = typesOf(flat['type'])
     const choices = listOf(flat['anyOf'] ?? flat['oneOf'])

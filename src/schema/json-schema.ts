@@ -9,16 +9,17 @@ import { listOf, targetOf, typeOf } from './flatten-schema.ts'
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
  *
  * References within the schema are followed, also recursive ones. Unknown and malformed keywords are ignored; nothing
- * throws. `format` is checked for date, date-time, email, uri and uuid.
+ * throws. `format` is checked for date, date-time, email, uri and uuid. The work grows with the sizes of the schema and the value, and
+ * not with the number of ways through the references: a definition judges the same value once.
  */
 export function schemaIssues(schema: JsonObject | boolean, value: unknown): readonly Issue[] {
-  return check(schema, value, { root: schema, refs: [] })
+  return check(schema, value, { root: schema, judged: new Map() })
 }
 
-/** The whole schema, and the references that were followed for the current value. */
+/** The whole schema, and what the targets of references said about values so far. */
 interface Context {
   readonly root: unknown
-  readonly refs: readonly unknown[]
+  readonly judged: Map<unknown, Map<unknown, readonly Issue[]>>
 }
 
 function check(schema: unknown, value: unknown, context: Context): readonly Issue[] {
@@ -66,11 +67,19 @@ type Applicator = (
 ) => readonly Issue[]
 
 const applicators: Readonly<Record<string, Applicator>> = {
-  $ref: (reference, value, { root, refs }) => {
+  $ref: (reference, value, context) => {
     // What is elsewhere, or not there, accepts every value.
-    const target = targetOf(reference, root)?.target
-    // The same reference for the same value would only repeat its problems.
-    return refs.includes(target) ? fine : check(target, value, { root, refs: [...refs, target] })
+    const target = targetOf(reference, context.root)?.target
+    const known = context.judged.get(target) ?? new Map<unknown, readonly Issue[]>()
+    context.judged.set(target, known)
+    let issues = known.get(value)
+    if (issues === undefined) {
+      // A reference that leads back here with the same value would only repeat its problems.
+      known.set(value, fine)
+      issues = check(target, value, context)
+      known.set(value, issues)
+    }
+    return issues
   },
   allOf: (schemas, value, context) =>
     listOf(schemas).reduce<readonly Issue[]>(
@@ -101,13 +110,13 @@ const applicators: Readonly<Record<string, Applicator>> = {
   properties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       isObject(schemas) && Object.hasOwn(schemas, key)
-        ? within(key, check(schemas[key], member, inner(context)))
+        ? within(key, check(schemas[key], member, context))
         : fine,
     ),
   patternProperties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       eachMember(schemas, (pattern, schema) =>
-        matches(pattern, key) ? within(key, check(schema, member, inner(context))) : fine,
+        matches(pattern, key) ? within(key, check(schema, member, context)) : fine,
       ),
     ),
   additionalProperties: (additional, value, context, { properties, patternProperties }) =>
@@ -117,21 +126,19 @@ const applicators: Readonly<Record<string, Applicator>> = {
       if (named || patterns.some((pattern) => matches(pattern, key))) return fine
       return additional === false
         ? [unknownKey(key, isObject(properties) ? Object.keys(properties) : [])]
-        : within(key, check(additional, member, inner(context)))
+        : within(key, check(additional, member, context))
     }),
   propertyNames: (schema, value, context) =>
-    eachMember(value, (key) => within(key, check(schema, key, inner(context)))),
+    eachMember(value, (key) => within(key, check(schema, key, context))),
   prefixItems: (schemas, value, context) =>
     eachItem(value, 0, listOf(schemas).length, (item, index) =>
-      check(listOf(schemas)[index], item, inner(context)),
+      check(listOf(schemas)[index], item, context),
     ),
   items: (schema, value, context, { prefixItems }) =>
-    eachItem(value, listOf(prefixItems).length, Infinity, (item) =>
-      check(schema, item, inner(context)),
-    ),
+    eachItem(value, listOf(prefixItems).length, Infinity, (item) => check(schema, item, context)),
   contains: (schema, value, context, { minContains = 1, maxContains = Infinity }) => {
     if (!Array.isArray(value)) return fine
-    const found = value.filter((item) => check(schema, item, inner(context)).length === 0).length
+    const found = value.filter((item) => check(schema, item, context).length === 0).length
     return found >= Number(minContains) && found <= Number(maxContains)
       ? fine
       : [{ path: '', problem: `contains ${found} of the required items` }]
@@ -151,12 +158,12 @@ function oneOfMany(
   const nearest = inside.toSorted((left, right) => left.length - right.length)[0]
   if (nearest !== undefined) return { matched, issues: nearest }
   const problems = new Set(branches.flatMap((issues) => issues.map(({ problem }) => problem)))
-  return { matched, issues: [{ path: '', problem: [...problems].join(', or ') }] }
+  return { matched, issues: [{ path: '', problem: shortened([...problems].join(', or ')) }] }
 }
 
-/** The context of a member: references may be followed again, since the value is smaller. */
-function inner({ root }: Context): Context {
-  return { root, refs: [] }
+/** Alternatives inside of alternatives repeat their texts, which could double at each level. */
+function shortened(problem: string): string {
+  return problem.length > 1000 ? `${problem.slice(0, 1000)}…` : problem
 }
 
 function eachMember(

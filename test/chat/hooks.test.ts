@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import {
   chat,
   compactMessages,
@@ -656,4 +656,28 @@ test('a policy may be written inline, async or not, without `as const`; nonsense
   expect(options).toHaveLength(12)
   expect(() => void chat(engine, 'go', { approve: async () => 'run' }).catch(() => 0)).not.toThrow()
   expectTypeOf<Awaited<ReturnType<ApprovePolicy>>>().toExtend<ApprovalVerdict>()
+})
+
+test('an async onEvent that rejects leaves the run as it is, and is a warning of the process, once', async () => {
+  const warned: unknown[] = []
+  const unhandled: unknown[] = []
+  const note = (reason: unknown): void => void unhandled.push(reason)
+  const spy = vi.spyOn(process, 'emitWarning').mockImplementation((text) => void warned.push(text))
+  process.on('unhandledRejection', note)
+  try {
+    const onEvent = (): unknown => Promise.reject(new Error('the database is down'))
+    const engine = createEngine({ adapter: fake({ scripts: [done, done, done] }) })
+    expect((await chat(engine, 'go', { onEvent })).outputText).toBe('done')
+    expect((await generate(engine, 'go', { onEvent })).outputText).toBe('done')
+    expect((await Session.start(engine, 'go', { onEvent })).session.status).toBe('completed')
+    // Unhandled rejections are reported when the microtasks are done.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+    expect(warned).toEqual([
+      'onEvent rejected; its promise is not awaited (later errors are not shown): the database is down',
+    ])
+  } finally {
+    process.off('unhandledRejection', note)
+    spy.mockRestore()
+  }
 })

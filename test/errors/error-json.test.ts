@@ -104,10 +104,55 @@ test.each<[ErrorData['kind'], string]>([
   expect(errorFromJSON({ kind, reason: 'from_the_future', message: 'm' }).reason).toBe(reason)
 })
 
-test('a kind that does not exist is refused by name', () => {
-  expect(() => errorFromJSON({ kind: 'cosmic' as never, reason: 'x', message: 'm' })).toThrow(
-    'unexpected value: "cosmic"',
-  )
+test('a kind that is not known is a StreamError that keeps the data', () => {
+  const data = { kind: 'cosmic' as never, reason: 'x', message: 'm', requestId: 'r1', status: 7 }
+  const error = errorFromJSON(data)
+  expect(error).toBeInstanceOf(StreamError)
+  expect(error).toMatchObject({ reason: 'unknown', message: 'm', requestId: 'r1', cause: data })
+  expect(errorFromJSON(error.toJSON()).toJSON()).toEqual(error.toJSON())
+})
+
+test.each<[unknown, string]>([
+  [null, 'an error without a message'],
+  [undefined, 'an error without a message'],
+  ['the gateway is down', 'the gateway is down'],
+  [5, 'an error without a message'],
+  [[], 'an error without a message'],
+  [{}, 'an error without a message'],
+  [{ error: { message: 'no' } }, 'an error without a message'],
+])('%j is not an error, and becomes one that keeps it', (data, message) => {
+  const error = errorFromJSON(data as never)
+  expect(error).toMatchObject({ kind: 'stream', reason: 'unknown', message })
+  expect(error.cause).toEqual(data)
+})
+
+test.each(['adapter', 'image_adapter', 'stream', 'tool', 'engine', 'session', 'validation'])(
+  'members of the wrong kind in an error of kind %s do no harm',
+  (kind) => {
+    for (const wrong of [null, 5, 'text', [null], { a: [1] }]) {
+      const members = [
+        'reason',
+        'message',
+        'metadata',
+        'cause',
+        'causes',
+        'issues',
+        'partial',
+        'status',
+      ]
+      const data = { kind, ...Object.fromEntries(members.map((name) => [name, wrong])) }
+      const error = errorFromJSON(data as never)
+      expect(error.kind).toBe(kind)
+      expect(errorFromJSON(JSON.parse(JSON.stringify(error)) as ErrorData).kind).toBe(kind)
+    }
+  },
+)
+
+test('causes inside of causes are not followed', () => {
+  const plain = { kind: 'stream', reason: 'unknown', message: 'm' } as const
+  let data: ErrorData = plain
+  for (let depth = 0; depth < 20_000; depth++) data = { ...plain, causes: [data] }
+  expect(errorFromJSON(data).causes).toHaveLength(1)
 })
 
 describe('across copies of the package', () => {

@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 51_870,
-  openaiChat: 48_840,
-  openaiResponses: 48_550,
+  openai: 52_168,
+  openaiChat: 49_074,
+  openaiResponses: 48_792,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 69_270,
+  three: 69_610,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 66_460,
-  talk: 53_530,
+  loop: 67_026,
+  talk: 53_913,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(72_290)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(72_643)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
@@ -229,7 +229,7 @@ test.each([
   // Tools bring what answers their calls: 8 KB of it.
   ['mcp', 'mcpTools', 23_300, 'chat contracts core errors make mcp run schema tools types'],
   ['mcp', 'connectMcp', 23_800, 'chat contracts core errors make mcp run schema tools types'],
-  ['ai-sdk', 'fromAiSdk', 23_650, 'ai-sdk core errors http make providers run schema types'],
+  ['ai-sdk', 'fromAiSdk', 23_800, 'ai-sdk core errors http make providers run schema types'],
 ] as const)(
   '%s: a program that has only %s is within its byte budget, and has no loop, no model call and no store',
   async (bridge, name, budget, folders) => {

@@ -101,6 +101,30 @@ describe.each(wireFormats)('on %s', (format) => {
     expect(toolCalls[0]).toMatchObject({ arguments: {}, rawArguments: expect.any(String) })
   })
 
+  test('arguments that are an object in place of its text are taken; those of any other kind are never run', async () => {
+    const textual = /("(?:arguments|partial_json)":)"\{\\"amount\\":1\}"/g
+    const object = await run(format, twoPayments, (text) =>
+      text.replaceAll(textual, '$1{"amount":1}'),
+    )
+    expect(object.got).toEqual([{ amount: 1 }, { amount: 2 }])
+    for (const value of ['5', 'true', '["amount"]']) {
+      const other: Rewrite = (text) =>
+        text
+          .replaceAll(textual, `$1${value}`)
+          .replaceAll(/("(?:args|input)":)\{"amount":1\}/g, `$1${value}`)
+      const { got, session } = await run(format, twoPayments, other)
+      expect(got).toEqual([{ amount: 2 }])
+      expect(session.thread.messages[1]?.toolCalls?.[0]).toMatchObject({
+        arguments: {},
+        rawArguments: expect.stringContaining(value),
+      })
+      expect(session.thread.messages[2]?.content).toContain('must be a JSON object')
+      expect(isSendable(session.thread)).toBe(true)
+      const { toolCalls } = await whole(format, twoPayments, other)
+      expect(toolCalls[0]).toMatchObject({ arguments: {}, rawArguments: value })
+    }
+  })
+
   test('arguments of 501 levels are never run; those of 500 are', async () => {
     const depth = (levels: number): Rewrite => {
       const nested = '['.repeat(levels - 1) + ']'.repeat(levels - 1)
@@ -158,3 +182,38 @@ test.each(['openai_responses', 'gemini'] as const)(
     expect(Session.parse(Session.stringify(session))).toEqual(session)
   },
 )
+
+/** What carries the content of an answer, and the same member as something else. */
+const misfits: Readonly<Record<WireFormat, readonly (readonly [RegExp, string])[]>> = {
+  openai_chat: [
+    [/"content":"second"/, '"content":5'],
+    [/"content":"second"/, '"content":{"text":"second"}'],
+    [/"content":"second"/, '"tool_calls":"x"'],
+  ],
+  openai_responses: [[/"delta":"second"/, '"delta":5']],
+  anthropic: [],
+  gemini: [
+    [/"parts":\[\{"text":"second"\}\]/, '"parts":"x"'],
+    [/"text":"second"/, '"functionCall":{"args":{"a":1}}'],
+  ],
+}
+
+test.each(
+  wireFormats.flatMap((format) => misfits[format].map((misfit) => [format, ...misfit] as const)),
+)('on %s, %s as %s is an event that cannot be read', async (format, member, other) => {
+  const script: Script = [
+    ['text', 'first'],
+    ['text', 'second'],
+  ]
+  const answer = written(format, script, true, (text) => {
+    expect(text).toMatch(member)
+    return text.replace(member, other)
+  })
+  const adapter = answeringAdapter(format, [answer])
+  const engine = createEngine({ adapter, model: 'a-model', retry: false })
+  await expect(generate(engine, 'go')).rejects.toMatchObject({
+    reason: 'malformed_event',
+    message: expect.stringContaining('sent an event that cannot be read'),
+    partial: { outputText: 'first' },
+  })
+})

@@ -1,13 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,
+  appendMessages,
   chat,
+  collect,
+  collectStep,
   createEngine,
   extendEngine,
   generate,
   generateImage,
+  messageText,
+  partialOutput,
+  setEngine,
   streamGenerate,
+  textDeltas,
   tool,
+  unwrap,
+  user,
+  withEngine,
 } from '../../src/index.ts'
 import { cache, fallback, replay } from '../../src/middleware.ts'
 import { openai, openaiImages } from '../../src/openai.ts'
@@ -16,6 +26,14 @@ import { memoryStore, redisStore } from '../../src/stores.ts'
 import { collectEvents, fake } from '../../src/testing.ts'
 
 const weather = tool({ name: 'weather', description: 'd', schema: { type: 'object' } })
+
+const response = await generate(createEngine({ adapter: fake({ script: ['a'] }) }), 'go')
+
+async function collectText(values: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = []
+  for await (const value of values) all.push(value)
+  return all
+}
 
 /** A mistake that a newcomer makes, and the one sentence that says what to write. */
 const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
@@ -109,6 +127,53 @@ const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
     () => redisStore('redis://:sesame@localhost' as never),
     /, not an address with a password$/,
   ],
+  ...(
+    [
+      [
+        'the text of a response as a stream',
+        () => collectText(textDeltas(response as never)),
+        'an object',
+      ],
+      [
+        'the output of a response as a stream',
+        () => collectText(partialOutput(response as never)),
+        'an object',
+      ],
+      ['collecting nothing', () => collect(undefined as never), 'undefined'],
+      ['collecting a promise', () => collect(Promise.resolve([]) as never), 'a Promise'],
+      ['collecting what are no events', () => collect([1] as never), '1'],
+      ['collecting a step of nothing', () => collectStep([null] as never), 'null'],
+    ] as const
+  ).map(
+    ([what, make, given]) =>
+      [
+        what,
+        make,
+        new RegExp(
+          `^invalid request: events must be what streamGenerate, streamStep or streamChat returns, or a list of its events, not ${given}$`,
+        ),
+      ] as const,
+  ),
+  [
+    'adding to what is not a thread',
+    () => appendMessages('x' as never, user('y')),
+    /^invalid thread: thread must be a thread, as thread\("…"\) makes it or a result has it, not "x"$/,
+  ],
+  [
+    'the text of no message',
+    () => messageText(undefined as never),
+    /^invalid message: message must be a message, such as user\("…"\), not undefined$/,
+  ],
+  [
+    'a response that is not there',
+    () => unwrap(undefined as never),
+    /^invalid request: response must be the response that generate or collect resolves to, not undefined$/,
+  ],
+  [
+    'a response that was not awaited',
+    () => unwrap(Promise.resolve(response) as never),
+    /resolves to, not a Promise$/,
+  ],
 ]
 
 test.each(mistakes)('%s is answered in one sentence', async (_what, make, message) => {
@@ -116,6 +181,17 @@ test.each(mistakes)('%s is answered in one sentence', async (_what, make, messag
     .then(make)
     .catch((error: unknown) => error)
   expect(failure).toMatchObject({ kind: 'validation', message: expect.stringMatching(message) })
+})
+
+test('an engine that is none is refused, and nothing runs', () => {
+  let ran = false
+  const work = (): void => {
+    ran = true
+  }
+  const refusal = /^the first argument must be an engine made by createEngine$/
+  expect(() => withEngine(undefined as never, work)).toThrow(refusal)
+  expect(() => setEngine({ adapter: fake() } as never)).toThrow(refusal)
+  expect(ran).toBe(false)
 })
 
 test('a second reader is told apart from other failures', async () => {

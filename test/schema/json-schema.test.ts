@@ -163,6 +163,62 @@ test('a recursive schema is followed as deep as the value goes', () => {
   ])
 })
 
+describe('many ways through the references of a small schema', () => {
+  const depth = 60
+  const to = (level: number): JsonObject => ({ $ref: `#/$defs/d${level}` })
+  const schemaOf = (level: (index: number) => JsonObject, last: JsonObject): JsonObject => ({
+    properties: { a: to(0) },
+    $defs: {
+      ...Object.fromEntries(
+        Array.from({ length: depth }, (_, index) => [`d${index}`, level(index)]),
+      ),
+      [`d${depth}`]: last,
+    },
+  })
+  const text = { type: 'string' }
+  const next = (index: number): JsonObject => to(index + 1)
+
+  test.each<[string, JsonObject]>([
+    ['anyOf', schemaOf((index) => ({ anyOf: [next(index), next(index)] }), text)],
+    ['allOf', schemaOf((index) => ({ allOf: [next(index), next(index)] }), text)],
+    ['if', schemaOf((index) => ({ if: next(index), then: true, else: next(index) }), text)],
+    [
+      'texts that differ',
+      schemaOf(
+        (index) => ({
+          anyOf: [
+            { anyOf: [next(index), { const: 'a' }] },
+            { anyOf: [next(index), { const: 'b' }] },
+          ],
+        }),
+        text,
+      ),
+    ],
+    [
+      'a circle',
+      schemaOf((index) => ({ anyOf: [next(index), next(index)] }), {
+        allOf: [{ anyOf: [to(0), to(1)] }, text],
+      }),
+    ],
+  ])('%s: a definition judges the same value once', (_name, schema) => {
+    const [issue, ...others] = schemaIssues(schema, { a: 5 })
+    expect(issue?.path).toBe('a')
+    expect(issue?.problem).toMatch(/^must be a string, not 5/)
+    expect(issue?.problem.length).toBeLessThan(1100)
+    expect(others.length).toBeLessThan(50)
+    expect(schemaIssues(schema, { a: 'text' })).toEqual([])
+  })
+
+  test('a definition judges each value anew, and equal values alike', () => {
+    const schema = { items: { $ref: '#/$defs/n' }, $defs: { n: { type: 'number', minimum: 3 } } }
+    expect(schemaIssues(schema, [2, 3, 2, 'a']).map(({ path }) => path)).toEqual([
+      '[0]',
+      '[2]',
+      '[3]',
+    ])
+  })
+})
+
 test.each<[string, JsonObject]>([
   ['a reference to itself', { $ref: '#' }],
   ['a reference round a corner', { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { $ref: '#' } } }],

@@ -239,6 +239,36 @@ test.each<[string, () => unknown, string, string | RegExp]>([
         'properties.a.uniqueItems',
         /true or false/,
       ],
+      [
+        'enum: []',
+        { properties: { a: { enum: [] } } },
+        'properties.a.enum',
+        'must be a list of values, not an empty list',
+      ],
+      [
+        'a reference with a typo',
+        { properties: { a: { $ref: '#/$defs/Ammount' } }, $defs: { Amount: {}, Day: {} } },
+        'properties.a.$ref',
+        'must lead to a schema, not "#/$defs/Ammount"; did you mean #/$defs/Amount? (definitions: #/$defs/Amount, #/$defs/Day)',
+      ],
+      [
+        'a reference to another place for definitions',
+        { properties: { a: { items: { $ref: '#/definitions/Day' } } }, $defs: { Day: {} } },
+        'properties.a.items.$ref',
+        'must lead to a schema, not "#/definitions/Day"; did you mean #/$defs/Day? (definitions: #/$defs/Day)',
+      ],
+      [
+        'a reference to a name, which is not followed',
+        { properties: { a: { $ref: '#Day' } }, definitions: { Day: {} } },
+        'properties.a.$ref',
+        'must lead to a schema, not "#Day"; did you mean #/definitions/Day? (definitions: #/definitions/Day)',
+      ],
+      [
+        'a reference to what is not a schema',
+        { properties: { a: { $ref: '#/type' } } },
+        'properties.a.$ref',
+        'must lead to a schema, not "#/type" (definitions: none)',
+      ],
       ['anyOf: {}', { properties: { a: { anyOf: {} } } }, 'properties.a.anyOf', /must be a list/],
       ['a typo in $defs', { $defs: { a: { type: 'text' } } }, '$defs.a.type', /not "text"/],
       [
@@ -278,9 +308,11 @@ test.each<JsonObject>([
   { properties: { a: { type: ['string', 'null'], minimum: 0, exclusiveMinimum: true } } },
   { properties: { a: { type: 'array', items: [{ type: 'string' }], additionalItems: false } } },
   {
-    properties: { type: { enum: [] }, required: true, enum: { $ref: '#/$defs/a' } },
+    properties: { type: { enum: [1] }, required: true, enum: { $ref: '#/$defs/a' } },
     $defs: { a: {} },
   },
+  { properties: { a: { $ref: '#' }, b: { $ref: '#/properties/a' }, c: { $ref: 'https://a.b/c' } } },
+  { properties: { a: { $ref: '#/%24defs/x~1y' }, $ref: { const: '#/a' } }, $defs: { 'x/y': true } },
   { additionalProperties: { type: 'string' } },
   { anyOf: [{ type: 'object' }, { required: ['a'] }] },
 ])('the schema %j is legal', (schema) => {
@@ -317,4 +349,19 @@ test.each<[string, () => unknown, string]>([
   ['a reason that is an Error', () => fail(new Error('x') as never), 'reason'],
 ])('%s is refused', (_name, make, path) => {
   expect(refusalOf(make)).toMatchObject([{ path }])
+})
+
+test('whether a schema describes objects is known at once, however many ways lead through its references', () => {
+  const level = (index: number): JsonObject => ({ $ref: `#/$defs/d${index + 1}` })
+  const levels = Array.from({ length: 60 }, (_, index) => [
+    `d${index}`,
+    { anyOf: [level(index), level(index)] },
+  ])
+  const schemaOf = (last: string): JsonObject => ({
+    anyOf: [level(-1)],
+    $defs: { ...Object.fromEntries(levels), d60: { type: last } },
+  })
+  expect(tool<JsonObject>({ ...base, schema: schemaOf('object') }).name).toBe('weather')
+  const refused = refusalOf(() => tool<JsonObject>({ ...base, schema: schemaOf('string') }))
+  expect(refused[0]?.problem).toContain('must describe an object')
 })

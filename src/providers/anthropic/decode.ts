@@ -6,7 +6,7 @@ import { assertNever, defined, isObject, setMember } from '../../types/guards.ts
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
-import { asCount, asObject, asText, asUsage } from '../shared/read-json.ts'
+import { argumentsText, asCount, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'
 import { textOf, type WireBlock, type WireDelta, type WireEvent, type WireMessage } from './wire.ts'
@@ -258,7 +258,7 @@ function growBlock(state: DecoderState, { index, delta }: WireEvent): void {
       growText(state, block, textOf(delta.text))
       return
     case 'input_json_delta':
-      growInput(state, block, textOf(delta.partial_json))
+      growInput(state, block, argumentsText(delta.partial_json))
       return
     case 'thinking_delta':
       growThinking(state, block, textOf(delta.thinking))

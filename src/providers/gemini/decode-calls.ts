@@ -3,7 +3,7 @@ import type { MessageBuilder } from '../../make/message-builder.ts'
 import { defined, isObject, setMember } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, ToolCall } from '../../types/message.ts'
-import { asText } from '../shared/read-json.ts'
+import { asText, wrongMember } from '../shared/read-json.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
 
 /** Reads the calls of one answer. */
@@ -52,8 +52,11 @@ export function callReader(
         }
         open = { ...id, name, args: partialArgs(), signature }
       }
-      // A piece that neither names a call nor continues one is ignored.
-      if (open === undefined) return
+      if (open === undefined) {
+        // A piece that neither names a call nor continues one is ignored, unless it is a whole call.
+        if (call.args) throw wrongMember('the name of a functionCall', 'a text')
+        return
+      }
       open.signature ??= signature
       for (const piece of pieces ?? []) addPartialArg(open.args, piece)
       if (willContinue !== true) close()

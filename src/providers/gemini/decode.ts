@@ -7,7 +7,7 @@ import { defined, isObject, setMember, type Written } from '../../types/guards.t
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Message, Source } from '../../types/message.ts'
 import type { FinishReason, Usage } from '../../types/response.ts'
-import { asCount, asText } from '../shared/read-json.ts'
+import { asCount, asText, wrongMember } from '../shared/read-json.ts'
 import { callReader, type CallReader, type WireFunctionCall } from './decode-calls.ts'
 import { blockedPrompt, malformedAnswer, reportedError } from './failure.ts'
 import { signatureOfPrevious, wholePart } from './opaque.ts'
@@ -133,7 +133,8 @@ export interface WirePart {
 /**
  * Reads one chunk, or a whole answer. An error in its place, and a blocked prompt, are thrown.
  *
- * A chunk that is not a JSON object is a `SyntaxError`. Members of a wrong type are ignored.
+ * A chunk that is not a JSON object is a `SyntaxError`. Members of a wrong type are ignored, except the list of parts and a call without
+ * its name, which cannot be read.
  */
 function decodeChunk(answer: Answer, value: unknown): void {
   if (Array.isArray(value)) {
@@ -179,7 +180,7 @@ function decodeCandidate(answer: Answer, candidate: WireCandidate): void {
       if (isObject(part)) decodePart(answer, part)
       answer.continues = false
     }
-  }
+  } else if (parts) throw wrongMember('parts', 'a list')
   answer.finish = asText(candidate.finishReason) ?? answer.finish
   noteCandidate(answer.metadata, candidate)
 }

@@ -6,7 +6,15 @@ import type { JsonObject, JsonValue } from '../../types/json.ts'
 import type { Image } from '../../types/media.ts'
 import type { Source, ToolCall } from '../../types/message.ts'
 import type { FinishReason } from '../../types/response.ts'
-import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
+import {
+  argumentsText,
+  asCount,
+  asList,
+  asObject,
+  asText,
+  parseChunk,
+  wrongMember,
+} from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -161,6 +169,7 @@ function takeDelta(chat: ChatState, delta: JsonObject, whole: boolean): void {
   if (typeof content === 'string') {
     if (content !== '') addText(chat, content)
   } else if (content) {
+    if (!Array.isArray(content)) throw wrongMember('content', 'a text or a list')
     for (const part of asList(content)) takePart(chat, asObject(part) ?? {})
   }
   if (delta['refusal']) takeRefusal(chat, delta['refusal'])
@@ -224,7 +233,9 @@ function takeRefusal(chat: ChatState, refusal: JsonValue): void {
 }
 
 function takeTools(chat: ChatState, delta: JsonObject, whole: boolean): void {
-  const fragments = asList(delta['tool_calls'])
+  const calls = delta['tool_calls']
+  if (calls && !Array.isArray(calls)) throw wrongMember('tool_calls', 'a list')
+  const fragments = asList(calls)
   if (fragments.length > 0 && chat.open === 'reasoning') endBlock(chat)
   fragments.forEach((value, position) => {
     const fragment = asObject(value)
@@ -373,12 +384,6 @@ function endCalls(chat: ChatState): void {
 
 function isEmpty({ wireId, name, raw }: OpenCall): boolean {
   return wireId === undefined && name === '' && raw === ''
-}
-
-/** The arguments as text. A few servers send them as an object. */
-function argumentsText(value: JsonValue | undefined): string {
-  if (typeof value === 'string') return value
-  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 /** The members of a detail, and of audio, that are streamed in pieces. */

@@ -7,7 +7,15 @@ import type { InlineImage } from '../../types/media.ts'
 import type { Source } from '../../types/message.ts'
 import type { ToolSpec } from '../../types/request.ts'
 import type { FinishReason } from '../../types/response.ts'
-import { asCount, asList, asObject, asText, parseChunk } from '../shared/read-json.ts'
+import {
+  argumentsText,
+  asCount,
+  asList,
+  asObject,
+  asText,
+  parseChunk,
+  wrongMember,
+} from '../shared/read-json.ts'
 import {
   finishMessage,
   noteHead,
@@ -142,7 +150,11 @@ function takeEvent(output: Output, type: unknown, event: JsonObject): void {
 
 function takeTextDelta(output: Output, event: JsonObject, isRefusal: boolean): void {
   const delta = event['delta']
-  if (typeof delta !== 'string' || delta === '') return
+  if (typeof delta !== 'string') {
+    if (delta === undefined || delta === null) return
+    throw wrongMember('delta', 'a text')
+  }
+  if (delta === '') return
   addText(output.state, textOf(output, event, isRefusal), delta)
 }
 
@@ -163,8 +175,8 @@ function takeReasoningDelta(output: Output, event: JsonObject): void {
 }
 
 function takeArguments(output: Output, event: JsonObject, delta: JsonValue | undefined): void {
-  const text = asText(delta)
-  if (text !== undefined) addArguments(output.state, itemOfEvent(output, event), text)
+  const text = argumentsText(delta)
+  if (text !== '') addArguments(output.state, itemOfEvent(output, event), text)
 }
 
 /** Starts a call as soon as its id and its name are known. */
@@ -469,9 +481,9 @@ function endCall(output: Output, item: OutputItem, wire: JsonObject): void {
       asText(wire['call_id']) ?? asText(wire['id']) ?? `call_${callIds.size}`,
       asText(wire['name']) ?? 'unnamed',
     )
-  const whole = asText(wire['arguments'])
-  if (item.text === '' && whole !== undefined) addArguments(state, item, whole)
-  state.message.endCall({ id, name, ...parseArguments(whole ?? item.text) })
+  const whole = argumentsText(wire['arguments'])
+  if (item.text === '' && whole !== '') addArguments(state, item, whole)
+  state.message.endCall({ id, name, ...parseArguments(whole === '' ? item.text : whole) })
 }
 
 /** The call of a custom tool, whose input is a text, as the call of a tool with the argument `input`. */
@@ -482,7 +494,8 @@ function endCustomCall(output: Output, item: OutputItem, wire: JsonObject): void
     asText(wire['call_id']) ?? `call_${output.callIds.size}`,
     asText(wire['name']) ?? 'unnamed',
   )
-  const raw = JSON.stringify({ input: asText(wire['input']) ?? '' })
+  // An input that is not a text stays what it is, so that the schema of the tool refuses it.
+  const raw = JSON.stringify({ input: wire['input'] ?? '' })
   addArguments(output.state, item, raw)
   output.state.message.endCall({
     id,

@@ -21,9 +21,23 @@ export function asList(value: unknown): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
+/** The error of a member that carries content and is something else: its event cannot be read, and an answer without it would look complete. */
+export function wrongMember(name: string, wanted: string): TypeError {
+  return new TypeError(`${name} is not ${wanted}`)
+}
+
 /** The value if it is a string that is not empty. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/**
+ * The arguments of a call, or a piece of them, as text. A few servers send them as an object. What is neither is text that is no object:
+ * such a call is refused, and not run without arguments.
+ */
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 /** The value if it is a finite number. */

@@ -198,9 +198,9 @@ describe('other content', () => {
     })
   })
 
-  test('a member of a wrong type is ignored', async () => {
+  test('a member of a wrong type that carries no content is ignored', async () => {
     const response = await fold(
-      { candidates: [{ content: { parts: 'none' } }], usageMetadata: null },
+      { candidates: [{ content: { parts: null } }], usageMetadata: null },
       { candidates: null, modelVersion: 3 },
       lastChunk([{ text: 'Hi' }, { text: 5 }] as JsonObject[]),
     )
