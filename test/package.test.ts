@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build, type Platform } from 'esbuild'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { root } from './support/root.ts'
 
 test.each<readonly [Platform]>([['node'], ['browser']])(
@@ -59,6 +60,24 @@ test('the bundles for Node keep the names of functions and the paths of sources,
     /[^\0-\x7F]/.test(readFileSync(join(root, 'dist/node', name), 'utf8')),
   )
   expect(others).toEqual([])
+})
+
+test('the bundles for Node refuse a malformed path: the bundler has not left out the check', async () => {
+  const bundles = pathToFileURL(join(root, 'dist/node/')).href
+  // The same values as in the sources.
+  const { createRuns } = (await import(`${bundles}runs.js`)) as typeof import('../src/runs.ts')
+  const { memoryStore } = (await import(`${bundles}stores.js`)) as typeof import('../src/stores.ts')
+  const errors: unknown[] = []
+  const authorize = vi.fn<() => object>(() => ({}))
+  const runs = createRuns({ engine: () => Promise.reject(new Error()), store: memoryStore() })
+  const handle = runs.handler({ authorize, onError: (error) => errors.push(error) })
+  for (const path of ['%ZZ', 'a%', 'a/approvals/%E0%A4%A', '%ZZ/events']) {
+    const response = await handle(new Request(`http://localhost/runs/${path}`))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ reason: 'invalid_path' })
+  }
+  expect(errors).toEqual([])
+  expect(authorize).not.toHaveBeenCalled()
 })
 
 test('what is not published is what no entry point reaches', () => {
