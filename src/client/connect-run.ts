@@ -108,8 +108,13 @@ const mostAttempts = 6
  * the session awaits somebody. A page that is loaded again with the same address shows the same.
  */
 export function connectRun(options: ConnectOptions): RunConnection {
-  const { url, fetch = globalThis.fetch.bind(globalThis), headers, sleep = realSleep } = options
-  const { pollMs = page.document ? longestWaitMs : 0 } = options
+  const {
+    url,
+    fetch = page.fetch.bind(page),
+    headers,
+    sleep = realSleep,
+    pollMs = page.document ? longestWaitMs : 0,
+  } = options
   if (typeof url !== 'string' || !url) {
     throw new RunClientError('invalid_options', `url is not a URL: ${url}`)
   }
@@ -152,23 +157,26 @@ export function connectRun(options: ConnectOptions): RunConnection {
 
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
-    const response = await fetch(url + path, {
-      ...init,
-      headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
-    })
-    return accepted(response)
+    return accepted(
+      await fetch(url + path, {
+        ...init,
+        headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
+      }),
+    )
   }
 
   const received = (id: number, message: RunMessage): void => {
-    isPlaced = loaded = true
-    problem = undefined
     if (message.type === 'view') {
+      // It would fail wherever it is shown. What is known stays.
+      if (!message.view?.messages) throw new RunClientError('unexpected_response', 'no view')
       // Another object, because something has come; with what is known already, because it did not change.
       view = { ...shared(view, message.view) }
       isAwaited = false
       sending = sending.filter(({ message: { text }, seen }) => countOf(view, text) <= seen)
     } else if (message.type === 'rest') view = { ...view, running: false, lastEventId: id }
     else view = { ...applyViewEvent(view, message), running: true, lastEventId: id }
+    isPlaced = loaded = true
+    problem = undefined
   }
 
   /** Reads one connection to its end. Resolves with whether the session is at rest. */
@@ -186,7 +194,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
           received(id, message)
           isAtRest = message.type === 'rest'
         }
-        if (events.length > 0) changed()
+        changed()
       }
     }
     return isAtRest
@@ -205,7 +213,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
     }
     // What comes after the last number is not kept: it begins with the view again.
     if (status === 410) isPlaced = false
-    else if (failures > 1 || status > 0) problem = { kind: 'connection', reason, message }
+    else if (failures > 1 || status) problem = { kind: 'connection', reason, message }
     return !isRefusal(error)
   }
 
@@ -233,7 +241,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
       if (!goesOn) {
         view = { ...view, running: false }
         // At rest, everything that was stored is applied or refused.
-        if (posts === 0) sending = []
+        if (!posts) sending = []
       }
       changed()
       if (goesOn && failures > 0) await pause(failures)
@@ -375,7 +383,7 @@ function shared<Value>(before: unknown, next: Value): Value {
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
+  return value instanceof Object
 }
 
 /** Words of the user that are in no view yet. */
@@ -405,8 +413,9 @@ function known(error: unknown): RunClientError {
   return new RunClientError('unreachable', `no answer: ${String(error)}`)
 }
 
-/** The part of a page that is used. Elsewhere there is none of it. */
+/** The part of a page that is used. Elsewhere there is only `fetch`. */
 interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
+  readonly fetch: typeof globalThis.fetch
   readonly document?: EventTarget & { readonly visibilityState: string }
 }
 
@@ -439,13 +448,14 @@ function watchSilence(sleep: Sleep): Watch {
 
 type Sleep = NonNullable<ConnectOptions['sleep']>
 
+/** It also ends when it is aborted: whoever waits looks what is true then. */
 const realSleep: Sleep = (ms, signal) =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
+  new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
-      reject(new Error('closed'))
+      resolve()
     }
+    const timer = setTimeout(end, ms)
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
   })
