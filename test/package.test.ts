@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Platform } from 'esbuild'
 import { expect, test, vi } from 'vitest'
+import type * as sourceRuns from '../src/runs.ts'
+import type * as sourceStores from '../src/stores.ts'
 import { root } from './support/root.ts'
 
 test.each<readonly [Platform]>([['node'], ['browser']])(
@@ -64,9 +66,9 @@ test('the bundles for Node keep the names of functions and the paths of sources,
 
 test('the bundles for Node refuse a malformed path: the bundler has not left out the check', async () => {
   const bundles = pathToFileURL(join(root, 'dist/node/')).href
-  // The same values as in the sources.
-  const { createRuns } = (await import(`${bundles}runs.js`)) as typeof import('../src/runs.ts')
-  const { memoryStore } = (await import(`${bundles}stores.js`)) as typeof import('../src/stores.ts')
+  // They have what the sources have.
+  const { createRuns } = (await import(`${bundles}runs.js`)) as typeof sourceRuns
+  const { memoryStore } = (await import(`${bundles}stores.js`)) as typeof sourceStores
   const errors: unknown[] = []
   const authorize = vi.fn<() => object>(() => ({}))
   const runs = createRuns({ engine: () => Promise.reject(new Error()), store: memoryStore() })
