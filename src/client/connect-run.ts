@@ -10,7 +10,10 @@ import { accepted, readEvents, RunClientError } from './read-events.ts'
 
 /** The options of `connectRun`. */
 export interface ConnectOptions {
-  /** The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. */
+  /**
+   * The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. Where there is no page, and no
+   * `fetch` is given, it must be absolute.
+   */
   readonly url: string
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Sent with every request: an object, or a function that gives one, for tokens that expire. What it throws counts as no answer. */
@@ -115,8 +118,9 @@ export function connectRun(options: ConnectOptions): RunConnection {
     sleep = realSleep,
     pollMs = page.document ? longestWaitMs : 0,
   } = options
-  if (typeof url !== 'string' || !url) {
-    throw new RunClientError('invalid_options', `url is not a URL: ${url}`)
+  // Only a page has a server of its own, or a `fetch` that was given knows one.
+  if (typeof url !== 'string' || !(page.location || options.fetch ? url : url.includes('://'))) {
+    throw new RunClientError('invalid_options', `url is not absolute: ${url}`)
   }
   const listeners = new Set<() => void>()
   const closing = new AbortController()
@@ -329,8 +333,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
         ...shownMessage(words, { id: newKey(), index: -1 }),
         sending: true,
       } as const
-      const same = sending.filter((other) => other.message.text === message.text)
-      const own: Sending = { message, seen: countOf(view, message.text) + same.length }
+      // The state has those that are being sent, too.
+      const own: Sending = { message, seen: countOf(state, message.text) }
       sending = [...sending, own]
       try {
         await keyed('/messages', typeof input === 'string' ? { text: input } : { content: input })
@@ -394,7 +398,7 @@ interface Sending {
 }
 
 /** How many messages of the user have this text. */
-function countOf({ messages }: RunView, text: string): number {
+function countOf({ messages }: Pick<RunView, 'messages'>, text: string): number {
   return messages.filter((message) => message.role === 'user' && message.text === text).length
 }
 
@@ -417,6 +421,7 @@ function known(error: unknown): RunClientError {
 interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
   readonly fetch: typeof globalThis.fetch
   readonly document?: EventTarget & { readonly visibilityState: string }
+  readonly location?: unknown
 }
 
 const page: Page = globalThis
