@@ -222,9 +222,9 @@ interface OpenBody {
   readonly answer: OpenAnswer
   /** The number of events that were emitted. */
   events: number
-  read(): Promise<Step>
+  readonly read: () => Promise<Step>
   /** Goes on after the last batch. */
-  goOn(): Promise<Step>
+  readonly goOn: () => Promise<Step>
 }
 
 /** The error of a call or of its stream, which names the call and has none of its secrets. */
