@@ -64,6 +64,13 @@ test('the bundles for Node keep the names of functions and the paths of sources,
   expect(others).toEqual([])
 })
 
+test('what is not published is what no entry point reaches', () => {
+  const left = readFileSync(join(root, 'dist/.npmignore'), 'utf8').split('\n')
+  expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))
+  expect(left.filter((path) => !existsSync(join(root, 'dist', path)))).toEqual([])
+  expect(left.filter((path) => /^node\/|^[\w-]+\.(?:js|d\.ts)$/.test(path))).toEqual([])
+})
+
 test('the bundles for Node refuse a malformed path: the bundler has not left out the check', async () => {
   const bundles = pathToFileURL(join(root, 'dist/node/')).href
   // They have what the sources have.
@@ -80,11 +87,4 @@ test('the bundles for Node refuse a malformed path: the bundler has not left out
   }
   expect(errors).toEqual([])
   expect(authorize).not.toHaveBeenCalled()
-})
-
-test('what is not published is what no entry point reaches', () => {
-  const left = readFileSync(join(root, 'dist/.npmignore'), 'utf8').split('\n')
-  expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))
-  expect(left.filter((path) => !existsSync(join(root, 'dist', path)))).toEqual([])
-  expect(left.filter((path) => /^node\/|^[\w-]+\.(?:js|d\.ts)$/.test(path))).toEqual([])
 })
