@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build, type Platform } from 'esbuild'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import type * as sourceRuns from '../src/runs.ts'
+import type * as sourceStores from '../src/stores.ts'
 import { root } from './support/root.ts'
 
 test.each<readonly [Platform]>([['node'], ['browser']])(
@@ -77,4 +80,22 @@ test('what is not published is what no entry point reaches', () => {
   expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))
   expect(left.filter((path) => !existsSync(join(root, 'dist', path)))).toEqual([])
   expect(left.filter((path) => /^node\/|^[\w-]+\.(?:js|d\.ts)$/.test(path))).toEqual([])
+})
+
+test('the bundles for Node refuse a malformed path: the bundler has not left out the check', async () => {
+  const bundles = pathToFileURL(join(root, 'dist/node/')).href
+  // They have what the sources have.
+  const { createRuns } = (await import(`${bundles}runs.js`)) as typeof sourceRuns
+  const { memoryStore } = (await import(`${bundles}stores.js`)) as typeof sourceStores
+  const errors: unknown[] = []
+  const authorize = vi.fn<() => object>(() => ({}))
+  const runs = createRuns({ engine: () => Promise.reject(new Error()), store: memoryStore() })
+  const handle = runs.handler({ authorize, onError: (error) => errors.push(error) })
+  for (const path of ['%ZZ', 'a%', 'a/approvals/%E0%A4%A', '%ZZ/events']) {
+    const response = await handle(new Request(`http://localhost/runs/${path}`))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ reason: 'invalid_path' })
+  }
+  expect(errors).toEqual([])
+  expect(authorize).not.toHaveBeenCalled()
 })

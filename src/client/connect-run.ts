@@ -10,7 +10,10 @@ import { accepted, readEvents, RunClientError } from './read-events.ts'
 
 /** The options of `connectRun`. */
 export interface ConnectOptions {
-  /** The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. */
+  /**
+   * The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. Where there is no page, and no
+   * `fetch` is given, it must be absolute.
+   */
   readonly url: string
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Sent with every request: an object, or a function that gives one, for tokens that expire. What it throws counts as no answer. */
@@ -108,10 +111,16 @@ const mostAttempts = 6
  * the session awaits somebody. A page that is loaded again with the same address shows the same.
  */
 export function connectRun(options: ConnectOptions): RunConnection {
-  const { url, fetch = globalThis.fetch.bind(globalThis), headers, sleep = realSleep } = options
-  const { pollMs = page.document ? longestWaitMs : 0 } = options
-  if (typeof url !== 'string' || !url) {
-    throw new RunClientError('invalid_options', `url is not a URL: ${url}`)
+  const {
+    url,
+    fetch = page.fetch.bind(page),
+    headers,
+    sleep = realSleep,
+    pollMs = page.document ? longestWaitMs : 0,
+  } = options
+  // Only a page has a server of its own, or a `fetch` that was given knows one.
+  if (typeof url !== 'string' || !(page.location || options.fetch ? url : url.includes('://'))) {
+    throw new RunClientError('invalid_options', `url is not absolute: ${url}`)
   }
   const listeners = new Set<() => void>()
   const closing = new AbortController()
@@ -152,23 +161,26 @@ export function connectRun(options: ConnectOptions): RunConnection {
 
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
-    const response = await fetch(url + path, {
-      ...init,
-      headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
-    })
-    return accepted(response)
+    return accepted(
+      await fetch(url + path, {
+        ...init,
+        headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
+      }),
+    )
   }
 
   const received = (id: number, message: RunMessage): void => {
-    isPlaced = loaded = true
-    problem = undefined
     if (message.type === 'view') {
+      // It would fail wherever it is shown. What is known stays.
+      if (!message.view?.messages) throw new RunClientError('unexpected_response', 'no view')
       // Another object, because something has come; with what is known already, because it did not change.
       view = { ...shared(view, message.view) }
       isAwaited = false
       sending = sending.filter(({ message: { text }, seen }) => countOf(view, text) <= seen)
     } else if (message.type === 'rest') view = { ...view, running: false, lastEventId: id }
     else view = { ...applyViewEvent(view, message), running: true, lastEventId: id }
+    isPlaced = loaded = true
+    problem = undefined
   }
 
   /** Reads one connection to its end. Resolves with whether the session is at rest. */
@@ -186,7 +198,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
           received(id, message)
           isAtRest = message.type === 'rest'
         }
-        if (events.length > 0) changed()
+        changed()
       }
     }
     return isAtRest
@@ -205,7 +217,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
     }
     // What comes after the last number is not kept: it begins with the view again.
     if (status === 410) isPlaced = false
-    else if (failures > 1 || status > 0) problem = { kind: 'connection', reason, message }
+    else if (failures > 1 || status) problem = { kind: 'connection', reason, message }
     return !isRefusal(error)
   }
 
@@ -233,7 +245,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
       if (!goesOn) {
         view = { ...view, running: false }
         // At rest, everything that was stored is applied or refused.
-        if (posts === 0) sending = []
+        if (!posts) sending = []
       }
       changed()
       if (goesOn && failures > 0) await pause(failures)
@@ -321,8 +333,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
         ...shownMessage(words, { id: newKey(), index: -1 }),
         sending: true,
       } as const
-      const same = sending.filter((other) => other.message.text === message.text)
-      const own: Sending = { message, seen: countOf(view, message.text) + same.length }
+      // The state has those that are being sent, too.
+      const own: Sending = { message, seen: countOf(state, message.text) }
       sending = [...sending, own]
       try {
         await keyed('/messages', typeof input === 'string' ? { text: input } : { content: input })
@@ -375,7 +387,7 @@ function shared<Value>(before: unknown, next: Value): Value {
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
+  return value instanceof Object
 }
 
 /** Words of the user that are in no view yet. */
@@ -386,7 +398,7 @@ interface Sending {
 }
 
 /** How many messages of the user have this text. */
-function countOf({ messages }: RunView, text: string): number {
+function countOf({ messages }: Pick<RunView, 'messages'>, text: string): number {
   return messages.filter((message) => message.role === 'user' && message.text === text).length
 }
 
@@ -405,9 +417,11 @@ function known(error: unknown): RunClientError {
   return new RunClientError('unreachable', `no answer: ${String(error)}`)
 }
 
-/** The part of a page that is used. Elsewhere there is none of it. */
+/** The part of a page that is used. Elsewhere there is only `fetch`. */
 interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
+  readonly fetch: typeof globalThis.fetch
   readonly document?: EventTarget & { readonly visibilityState: string }
+  readonly location?: unknown
 }
 
 const page: Page = globalThis
@@ -439,13 +453,14 @@ function watchSilence(sleep: Sleep): Watch {
 
 type Sleep = NonNullable<ConnectOptions['sleep']>
 
+/** It also ends when it is aborted: whoever waits looks what is true then. */
 const realSleep: Sleep = (ms, signal) =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
+  new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
-      reject(new Error('closed'))
+      resolve()
     }
+    const timer = setTimeout(end, ms)
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
   })

@@ -89,7 +89,10 @@ export interface Runs {
     result: JsonValue,
     options?: CommandOptions & { readonly isError?: boolean | undefined },
   ): Promise<Sent>
-  /** Asks the run to stop, in whatever process it is. It comes to rest as `halted`, with everything that it had. */
+  /**
+   * Asks the run to stop, in whatever process it is. It comes to rest as `halted`, with everything that it had. Nothing happens where
+   * nothing runs: at rest, and where nobody has sent anything.
+   */
   stop(id: string): Promise<void>
 
   /** The session as of the last event of the log, or `undefined` if nobody has sent it anything. */

@@ -148,10 +148,11 @@ const methods: Readonly<Record<RunAction, 'GET' | 'POST'>> = {
 /** What the end of the path asks for. What is before it is where the handler is mounted. */
 function routeOf({ url, method }: Request): Route | Response {
   const segments = new URL(url).pathname.split('/').filter((segment) => segment !== '')
-  if (!segments.every(isDecodable)) {
+  const parts = segments.map((word): Segment => ({ word, text: decoded(word) }))
+  if (!parts.every(isDecoded)) {
     return refusal({ status: 400, reason: 'invalid_path', message: 'the path is not valid UTF-8' })
   }
-  const route = matched(segments)
+  const route = matched(parts)
   if (route === undefined) return refusal(notFound)
   const allow = methods[route.action]
   if (method === allow) return route
@@ -159,34 +160,48 @@ function routeOf({ url, method }: Request): Route | Response {
   return refusal({ status: 405, reason: 'method_not_allowed', message }, { allow })
 }
 
-function isDecodable(segment: string): boolean {
+/** A part of a path, as it is written and as it is meant. */
+interface Segment {
+  readonly word: string
+  /** `undefined` if it has a malformed code. */
+  readonly text: string | undefined
+}
+
+interface DecodedSegment extends Segment {
+  readonly text: string
+}
+
+/** What a part of a path says. The result is used: bundlers leave out a call that is made only to see whether it throws. */
+function decoded(word: string): string | undefined {
   try {
-    decodeURIComponent(segment)
-    return true
+    return decodeURIComponent(word)
   } catch {
-    return false
+    return undefined
   }
+}
+
+function isDecoded(segment: Segment): segment is DecodedSegment {
+  return segment.text !== undefined
 }
 
 /**
  * The route of a path. Its words count only as they are written here, so that nobody gets past a check of the path by encoding one of
  * their letters. Ids are decoded.
  */
-function matched(segments: readonly string[]): Route | undefined {
+function matched(segments: readonly DecodedSegment[]): Route | undefined {
   const [last, before, first] = segments.toReversed()
   if (last === undefined) return undefined
-  if (first !== undefined && (before === 'approvals' || before === 'tools')) {
-    const [id, callId] = [decodeURIComponent(first), decodeURIComponent(last)]
-    return { id, action: before, callId }
+  if (first !== undefined && (before?.word === 'approvals' || before?.word === 'tools')) {
+    return { id: first.text, action: before.word, callId: last.text }
   }
-  switch (last) {
+  switch (last.word) {
     case 'events':
     case 'messages':
     case 'stop':
     case 'resume':
-      return before === undefined ? undefined : { id: decodeURIComponent(before), action: last }
+      return before === undefined ? undefined : { id: before.text, action: last.word }
     default:
-      return { id: decodeURIComponent(last), action: 'view' }
+      return { id: last.text, action: 'view' }
   }
 }
 

@@ -53,6 +53,12 @@ export async function readSession(store: RunStore, id: string): Promise<RunInfo 
   )
 }
 
+/** Throws if what a run goes on from cannot be read: then whoever advances it fails, again and again. */
+export async function assertReadable(store: RunStore, id: string): Promise<void> {
+  await readSession(store, id)
+  await store.readInbox(id)
+}
+
 /** The error of an id that nobody has sent anything. */
 export function noSession(id: string): SessionError {
   const message = `there is no session ${id}: runs.send makes one`

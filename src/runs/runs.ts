@@ -48,7 +48,7 @@ import { runsHandler } from './handler.ts'
 import { isGone, type Owner } from './owner.ts'
 import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
-import { followLog, noSession, readResult, readSession } from './read.ts'
+import { assertReadable, followLog, noSession, readResult, readSession } from './read.ts'
 import { startWorking } from './worker.ts'
 
 /** Runs on a store: they outlive requests and processes. See `Runs`. */
@@ -344,6 +344,8 @@ export function createRuns(options: RunsOptions): Runs {
       const { signal } = options
       for (;;) {
         const state = await store.look(id)
+        // A run whose files are damaged never rests.
+        if (state?.running === true) await assertReadable(store, id)
         const entries = followLog(reading, id, { after: state?.lastEventId, signal }, true)
         // Only the end counts.
         while ((await entries.next()).done !== true);

@@ -127,16 +127,22 @@ export async function readLine({ files }: Disk, path: string): Promise<string> {
   }
 }
 
-/** Bytes of a file. Throws `SessionError` `unreadable` if it is too short. */
+/** An open file, and where it is. */
+export interface OpenFile {
+  readonly file: StoreFile
+  readonly path: string
+}
+
+/** Bytes of a log. Throws `SessionError` `unreadable` if it is too short. */
 export async function readBytes(
-  file: StoreFile,
+  { file, path }: OpenFile,
   position: number,
   length: number,
 ): Promise<Uint8Array> {
   const bytes = new Uint8Array(length)
   for (let done = 0; done < length;) {
     const { bytesRead } = await file.read(bytes, done, length - done, position + done)
-    if (bytesRead === 0) throw new SessionError('unreadable', 'a log of fileStore was cut short')
+    if (bytesRead === 0) throw damagedLog(path, 'was cut short')
     done += bytesRead
   }
   return bytes
@@ -253,9 +259,16 @@ export async function typed<T>(what: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** The error of a session whose files are damaged. */
-export function unreadable(id: string, why: string): SessionError {
-  return new SessionError('unreadable', `session ${named(id)} cannot be read: ${why}`)
+/** The error of a session whose files are damaged. `why` says what to do. */
+export function unreadable(id: string, path: string, why: string): SessionError {
+  const message = `session ${named(id)} cannot be read: ${path} ${why}`
+  return new SessionError('unreadable', message, { metadata: { path } })
+}
+
+/** The error of a log that was changed by something else than a store: by a power loss, or by a person. */
+export function damagedLog(path: string, why: string): SessionError {
+  const message = `${path} ${why}: restore it from a backup; or load the session, delete it and save it again, which keeps what was saved and drops its events`
+  return new SessionError('unreadable', message, { metadata: { path } })
 }
 
 /** An id in a message. */

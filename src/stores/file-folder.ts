@@ -1,6 +1,6 @@
 import { randomId } from '../core/ids.ts'
 import { SessionError } from '../errors/errors.ts'
-import { defined } from '../types/guards.ts'
+import { defined, parseJson } from '../types/guards.ts'
 import type { Session } from '../types/session.ts'
 import {
   codeOf,
@@ -69,6 +69,8 @@ export interface Current {
   /** A copy that the operation may change. `undefined` if there is no session, or one that cannot be read. */
   readonly record: FileRecord | undefined
   readonly isUnreadable: boolean
+  /** The file with the record. */
+  readonly path: string
   /** The folder with the files that the record names. */
   readonly folder: string
   /** The entry that will be written. */
@@ -135,13 +137,15 @@ async function currentOf(disk: Disk, id: string, place: Place): Promise<Current>
   if (newest !== undefined) {
     const { entry, record } = newest
     const next = { number: entry.number + 1, life: entry.life }
-    return { record, isUnreadable: record === undefined, folder, next }
+    const path = `${folder}/${fileOf(entry)}`
+    return { record, isUnreadable: record === undefined, path, folder, next }
   }
   const life = randomId('life').slice(0, 12)
   const record = old && (await readable(recordOfOldFile(disk, id, old)))
   const isUnreadable = old !== undefined && record === undefined
   const number = (old && splitOldText(old.text)?.version) ?? 0
-  return { record, isUnreadable, folder, next: { number: number + 1, life } }
+  const path = old?.path ?? folder
+  return { record, isUnreadable, path, folder, next: { number: number + 1, life } }
 }
 
 /** Reads a session's files. `read` returns `undefined` if one is missing: another process has replaced it, or it is lost. */
@@ -156,11 +160,14 @@ export async function inspect<T>(
     const result = await read(place)
     if (result !== undefined) return result
     const entry = place.newest && fileOf(place.newest.entry)
-    if (entry === before) throw unreadable(id, 'a file is missing')
+    if (entry === before) throw unreadable(id, place.folder, lacksFile)
     before = entry
   }
   throw contended(id)
 }
+
+const lacksFile =
+  'lacks a file that its newest entry names: restore the folder from a backup; or load the session, delete it and save it again, which keeps what can be loaded'
 
 /** What is stored for an id. The old file is read first, because a save makes the folder before it removes that file. */
 async function look(disk: Disk, id: string): Promise<Place> {
@@ -369,7 +376,13 @@ export async function readSessionOf(
 ): Promise<Session | undefined> {
   const text = await found(disk.files.readFile(`${folder}/${entry}`, 'utf8'))
   if (text === undefined) return undefined
-  return storedSession(id, text.slice(text.indexOf('\n') + 1))
+  const saved = text.slice(text.indexOf('\n') + 1)
+  if (parseJson(saved) === undefined) {
+    const why =
+      'does not hold a session: restore it from a backup, save without ifVersion to replace it, or delete it'
+    throw unreadable(id, `${folder}/${entry}`, why)
+  }
+  return storedSession(id, saved)
 }
 
 /** The record in a file of version 0.1.0. */
@@ -383,7 +396,10 @@ export async function recordOfOldFile(disk: Disk, id: string, old: OldFile): Pro
 /** The session in a file of version 0.1.0, and its version. */
 export function readOldFile(id: string, old: OldFile): { version: number; session: Session } {
   const parts = splitOldText(old.text)
-  if (parts === undefined) throw unreadable(id, 'its file was not written by fileStore')
+  if (parts === undefined) {
+    const why = 'was not written by fileStore: save without ifVersion to replace it, or delete it'
+    throw unreadable(id, old.path, why)
+  }
   return { version: parts.version, session: storedSession(id, parts.text) }
 }
 

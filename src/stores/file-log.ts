@@ -1,9 +1,17 @@
-import { SessionError } from '../errors/errors.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, parseJson } from '../types/guards.ts'
 import type { SessionCommand } from '../types/session.ts'
-import { found, readBytes, writeBytes, type Disk, type Entry, type StoreFile } from './file-disk.ts'
+import {
+  damagedLog,
+  found,
+  readable,
+  readBytes,
+  writeBytes,
+  type Disk,
+  type Entry,
+  type OpenFile,
+} from './file-disk.ts'
 import type { FileRecord, Segment } from './file-record.ts'
 import type { CommandEntry, LogEntry, ReadEventsOptions } from './run-store.ts'
 
@@ -51,8 +59,9 @@ const smallPart = 8192
 /**
  * Writes a line behind the last one that counts, and counts it in the record. The file of another store is never changed: a file is
  * begun then, which also takes up the last parts of the log as long as each is not larger than those after it. So there
- * are few parts, and a line is copied as often as the log doubles. Returns `false` if another process
- * removed a file, since there is a newer entry.
+ * are few parts, and a line is copied as often as the log doubles. A part that is damaged or lost is left as it is: its readers
+ * are told, and the session goes on. If another process removed the part, there is a newer entry, and this write fails later. Returns
+ * `false` if another process removed the folder.
  */
 export async function appendLine(
   disk: Disk,
@@ -69,27 +78,33 @@ export async function appendLine(
   const last = record.log.at(-1)
   if (last !== undefined && isOwn(disk, last.file) && last.to < largestLog) {
     const path = `${folder}/${last.file}`
-    if (!(await withFile(disk, path, (own) => writeBytes(own, bytes, last.to), 'r+'))) return false
-    record.log = [...record.log.slice(0, -1), { ...last, ...end, to: last.to + bytes.length }]
-    return true
+    if (await withFile(disk, path, ({ file }) => writeBytes(file, bytes, last.to), 'r+')) {
+      record.log = [...record.log.slice(0, -1), { ...last, ...end, to: last.to + bytes.length }]
+      return true
+    }
   }
-  const copied = lastParts(record.log)
   const parts: Uint8Array[] = []
-  for (const { file, from, to } of copied) {
+  for (const { file, from, to } of lastParts(record.log)) {
     const part = await withFile(disk, `${folder}/${file}`, (opened) =>
-      readBytes(opened, from, to - from),
+      readable(readBytes(opened, from, to - from)),
     )
-    if (part === undefined) return false
-    parts.push(part)
+    if (part !== undefined && isWhole(part)) parts.push(part)
+    // Only what comes after it is copied.
+    else parts.length = 0
   }
   const content = joined([...parts, bytes])
   const file = `${entry.number}.${entry.life}.${disk.writer}.log`
   made.push(file)
   const path = `${folder}/${file}`
-  if (!(await withFile(disk, path, (own) => writeBytes(own, content, 0), 'w'))) return false
-  const kept = record.log.slice(0, record.log.length - copied.length)
+  if (!(await withFile(disk, path, (own) => writeBytes(own.file, content, 0), 'w'))) return false
+  const kept = record.log.slice(0, record.log.length - parts.length)
   record.log = [...kept, { file, from: 0, to: content.length, ...end }]
   return true
+}
+
+/** Whether bytes may be lines. After a power loss there may be zeros, which JSON never has. */
+function isWhole(bytes: Uint8Array): boolean {
+  return !bytes.includes(0) && (bytes.length === 0 || bytes.at(-1) === 10)
 }
 
 function lineText({ event, command, at, commands, refused, events }: NewLine): string {
@@ -137,9 +152,9 @@ export async function readEntries(
   for (const part of record.log) {
     if (knows(part.event, part.command)) continue
     if (entries.length >= most) break
-    const read = await withFile(disk, `${folder}/${part.file}`, async (file) => {
-      const start = await seek(file, part, knows)
-      await eachLine(file, start, part.to, (line) => {
+    const read = await withFile(disk, `${folder}/${part.file}`, async (opened) => {
+      const start = await seek(opened, part, knows)
+      await eachLine(opened, start, part.to, (line) => {
         const isNew = afterCommand === undefined ? line.event >= after : true
         const found = entriesOf(line).filter((entry) =>
           'event' in entry ? entry.id > after : commands && isNew && entry.id > (afterCommand ?? 0),
@@ -168,14 +183,14 @@ const chunkSize = 65_536
 
 /** Where to begin reading: a line before which everything is known. */
 async function seek(
-  file: StoreFile,
+  opened: OpenFile,
   { from, to }: Segment,
   knows: (event: number, command: number) => boolean,
 ): Promise<number> {
   let [low, high] = [from, to]
   while (high - low > chunkSize) {
     const middle = Math.floor((low + high) / 2)
-    const line = await lineAfter(file, middle, high)
+    const line = await lineAfter(opened, middle, high)
     if (line !== undefined && knows(line.event, line.command)) low = line.start
     else high = middle
   }
@@ -184,13 +199,13 @@ async function seek(
 
 /** The first line that begins after a position, and before another. */
 async function lineAfter(
-  file: StoreFile,
+  opened: OpenFile,
   position: number,
   end: number,
 ): Promise<{ start: number; event: number; command: number } | undefined> {
   for (let size = 1024; ; size *= 4) {
     const length = Math.min(size, end - position)
-    const bytes = await readBytes(file, position, length)
+    const bytes = await readBytes(opened, position, length)
     const start = bytes.indexOf(10) + 1
     const isLast = length === end - position
     if (start > 0) {
@@ -206,7 +221,7 @@ async function lineAfter(
 
 /** Reads lines until `visit` returns `false`. */
 async function eachLine(
-  file: StoreFile,
+  opened: OpenFile,
   from: number,
   to: number,
   visit: (line: LogLine, end: number) => boolean,
@@ -215,23 +230,29 @@ async function eachLine(
   for (let position = from; position < to;) {
     // A long line is read in growing pieces, so that its bytes are not copied again and again.
     const length = Math.min(Math.max(chunkSize, rest.length), to - position)
-    const bytes = joined([rest, await readBytes(file, position, length)])
+    const bytes = joined([rest, await readBytes(opened, position, length)])
     const start = position - rest.length
     position += length
     let begin = 0
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, begin)) {
-      const line = parseLine(new TextDecoder().decode(bytes.subarray(begin, end)))
+      const line = parseLine(opened.path, new TextDecoder().decode(bytes.subarray(begin, end)))
       begin = end + 1
       if (!visit(line, start + begin)) return
     }
     rest = bytes.subarray(begin)
   }
+  // The bytes that count are whole lines.
+  if (rest.length > 0) throw foreignLine(opened.path)
 }
 
-function parseLine(text: string): LogLine {
+function parseLine(path: string, text: string): LogLine {
   const line = parseJson(text) as Partial<LogLine> | null | undefined // Checked below, as far as it is needed.
   if (typeof line?.event === 'number' && typeof line.command === 'number') return line as LogLine
-  throw new SessionError('unreadable', 'a log of fileStore has a line that it did not write')
+  throw foreignLine(path)
+}
+
+function foreignLine(path: string): Error {
+  return damagedLog(path, 'has a line that fileStore did not write')
 }
 
 /** The number of the last event that is older than a time; `undefined` if another process removed a file. */
@@ -248,8 +269,8 @@ export async function lastEventBefore(
       last = part.event
       continue
     }
-    const read = await withFile(disk, `${folder}/${part.file}`, async (file) => {
-      await eachLine(file, part.from, part.to, (line) => {
+    const read = await withFile(disk, `${folder}/${part.file}`, async (opened) => {
+      await eachLine(opened, part.from, part.to, (line) => {
         if (line.at >= before) return false
         last = line.event + (line.events?.length ?? 0)
         return true
@@ -276,8 +297,8 @@ export async function cutLog(
   const [first, ...others] = log
   let from = first?.from ?? 0
   if (first !== undefined) {
-    const read = await withFile(disk, `${folder}/${first.file}`, async (file) => {
-      await eachLine(file, first.from, first.to, (line, end) => {
+    const read = await withFile(disk, `${folder}/${first.file}`, async (opened) => {
+      await eachLine(opened, first.from, first.to, (line, end) => {
         const isOld = line.event + (line.events?.length ?? 0) <= event && line.at < before
         if (isOld) from = end
         return isOld
@@ -294,13 +315,13 @@ export async function cutLog(
 async function withFile<T>(
   { files }: Disk,
   path: string,
-  work: (file: StoreFile) => Promise<T>,
+  work: (opened: OpenFile) => Promise<T>,
   flags: 'r' | 'r+' | 'w' = 'r',
 ): Promise<T | undefined> {
   const file = await found(files.open(path, flags))
   if (file === undefined) return undefined
   try {
-    return await work(file)
+    return await work({ file, path })
   } finally {
     await file.close()
   }

@@ -3,9 +3,10 @@ import { randomId } from '../core/ids.ts'
 import { assertOptions, assertValid, someText, within } from '../schema/checks.ts'
 import { stringifySession } from '../session/saved.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
+import { defined, parseJson } from '../types/guards.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import {
+  fileOf,
   ignored,
   named,
   nodeFiles,
@@ -210,7 +211,7 @@ async function save(
   return change(disk, id, async (current) => {
     const now = disk.clock.now()
     if (current.isUnreadable && (lease !== undefined || ifVersion !== undefined)) {
-      throw unreadable(id, 'its version is unknown; save without ifVersion to replace it')
+      throw unreadable(id, current.path, replaceIt)
     }
     assertSavable(id, current.record, options, now)
     const replaced = { ...newRecord(id, now), version: current.next.number - 1 }
@@ -386,7 +387,16 @@ async function readInbox(disk: Disk, id: string): Promise<readonly InboxEntry[]>
     for (const queued of readableRecord(id, place)?.inbox ?? []) {
       const command = await readCommand(disk, place.folder, queued)
       if (command === undefined) return undefined
-      inbox.push({ at: queued.at, command: JSON.parse(command) as SessionCommand }) // Written by `push`.
+      const parsed = parseJson(command)
+      if (parsed === undefined) {
+        const path = `${place.folder}/${queued.file}`
+        throw unreadable(
+          id,
+          path,
+          'is not a command: restore it from a backup, or delete the session',
+        )
+      }
+      inbox.push({ at: queued.at, command: parsed as SessionCommand }) // Written by `push`.
     }
     return inbox
   })
@@ -475,13 +485,17 @@ async function readRecord(disk: Disk, id: string): Promise<FileRecord | undefine
 }
 
 /** The record in a folder. Throws if there is one that cannot be read. */
-function readableRecord(id: string, { newest }: Place): FileRecord | undefined {
+function readableRecord(id: string, { folder, newest }: Place): FileRecord | undefined {
   if (newest === undefined) return undefined
   if (newest.record !== undefined) return newest.record
-  throw unreadable(id, 'its file was not written by fileStore for this id')
+  throw unreadable(id, `${folder}/${fileOf(newest.entry)}`, replaceIt)
 }
+
+/** What is wrong with a record, and what to do. */
+const replaceIt =
+  'was not written by fileStore for this id: restore it from a backup, save without ifVersion to replace it, or delete it'
 
 function assertReadable(id: string, current: Current): Current {
   if (!current.isUnreadable) return current
-  throw unreadable(id, 'save it without ifVersion to replace it, or delete it')
+  throw unreadable(id, current.path, replaceIt)
 }

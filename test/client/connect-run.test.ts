@@ -623,6 +623,37 @@ describe('a connection that is closed', () => {
     chat.open()
   })
 
+  test.each(['null', '{}', '{"messages":null}'])(
+    'a view that is %s counts as an answer that cannot be read, and close does not throw',
+    async (view) => {
+      const asked: string[] = []
+      const run = connect(async (url) => {
+        asked.push(new URL(new Request(url).url).search)
+        return new Response(`data: {"type":"view","view":${view}}\n\n`)
+      })
+      const told = until(run, ({ error }) => error !== undefined)
+      await clock.advance(500)
+      expect((await told).error).toEqual({
+        kind: 'connection',
+        reason: 'unexpected_response',
+        message: 'no view',
+      })
+      expect(run.state).toMatchObject({ messages: [], loaded: false })
+      // It does not count as the place to go on from.
+      expect(asked).toEqual(['', ''])
+      expect(() => run.close()).not.toThrow()
+    },
+  )
+
+  test('a path is an address on a page, or for a fetch that knows it, and refused at once elsewhere', () => {
+    expect(() => connectRun({ url: '/runs/ada' })).toThrow('url is not absolute: /runs/ada')
+    const fetch: Fetch = async () => new Response(null, { status: 204 })
+    expect(() => connect(fetch, { url: '/runs/ada' })).not.toThrow()
+    vi.stubGlobal('location', new URL('http://localhost/'))
+    vi.stubGlobal('fetch', fetch)
+    connectRun({ url: '/runs/ada' }).close()
+  })
+
   test.each([undefined, '', 5])('the address %s is refused at once', (url) => {
     // A mistake that a program without types makes.
     expect(() => connectRun({ url } as ConnectOptions)).toThrow(/url is not/)
