@@ -41,14 +41,14 @@ console.log(await chat(engine, [user('hi')]))
 
 /** The current sizes of the programs and a small reserve. A feature that needs more raises its budget here, where a review sees it. */
 const budgets = {
-  openai: 52_168,
-  openaiChat: 49_074,
-  openaiResponses: 48_792,
+  openai: 52_370,
+  openaiChat: 49_280,
+  openaiResponses: 48_990,
   // The options, the checks and the addresses of Vertex AI and Bedrock are 550 bytes of it.
-  three: 69_610,
+  three: 69_810,
   // The check of what a person writes as a schema is 500 bytes of it.
-  loop: 67_026,
-  talk: 53_913,
+  loop: 67_350,
+  talk: 54_240,
 }
 
 /** The folders that a program which only streams text does not use. */
@@ -81,7 +81,7 @@ test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB,
   expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(start.inputs).not.toContain('src/http/event-stream.ts')
   // A bundler that does not split puts it into the program.
-  expect(await inOneFile(three)).toBeLessThanOrEqual(72_643)
+  expect(await inOneFile(three)).toBeLessThanOrEqual(72_870)
 })
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
@@ -227,8 +227,8 @@ test.each([
   ['ui', 'fromUiMessages', 8650, 'errors make schema types ui'],
   ['ui', 'sendUiMessages', 17_850, 'core errors make run runs schema session types ui'],
   // Tools bring what answers their calls: 8 KB of it.
-  ['mcp', 'mcpTools', 23_300, 'chat contracts core errors make mcp run schema tools types'],
-  ['mcp', 'connectMcp', 23_800, 'chat contracts core errors make mcp run schema tools types'],
+  ['mcp', 'mcpTools', 23_600, 'chat contracts core errors make mcp run schema tools types'],
+  ['mcp', 'connectMcp', 24_100, 'chat contracts core errors make mcp run schema tools types'],
   ['ai-sdk', 'fromAiSdk', 23_800, 'ai-sdk core errors http make providers run schema types'],
 ] as const)(
   '%s: a program that has only %s is within its byte budget, and has no loop, no model call and no store',
