@@ -10,10 +10,7 @@ import { accepted, readEvents, RunClientError } from './read-events.ts'
 
 /** The options of `connectRun`. */
 export interface ConnectOptions {
-  /**
-   * The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. Where there is no page, and no
-   * `fetch` is given, it must be absolute.
-   */
+  /** The address of the session: where `runs.handler` is mounted, and the id, encoded as a part of a path. */
   readonly url: string
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Sent with every request: an object, or a function that gives one, for tokens that expire. What it throws counts as no answer. */
@@ -118,9 +115,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
     sleep = realSleep,
     pollMs = page.document ? longestWaitMs : 0,
   } = options
-  // Only a page has a server of its own, or a `fetch` that was given knows one.
-  if (typeof url !== 'string' || !(page.location || options.fetch ? url : url.includes('://'))) {
-    throw new RunClientError('invalid_options', `url is not absolute: ${url}`)
+  if (typeof url !== 'string' || !url) {
+    throw new RunClientError('invalid_options', `url is not a URL: ${url}`)
   }
   const listeners = new Set<() => void>()
   const closing = new AbortController()
@@ -421,7 +417,6 @@ function known(error: unknown): RunClientError {
 interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
   readonly fetch: typeof globalThis.fetch
   readonly document?: EventTarget & { readonly visibilityState: string }
-  readonly location?: unknown
 }
 
 const page: Page = globalThis

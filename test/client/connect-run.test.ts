@@ -645,15 +645,6 @@ describe('a connection that is closed', () => {
     },
   )
 
-  test('a path is an address on a page, or for a fetch that knows it, and refused at once elsewhere', () => {
-    expect(() => connectRun({ url: '/runs/ada' })).toThrow('url is not absolute: /runs/ada')
-    const fetch: Fetch = async () => new Response(null, { status: 204 })
-    expect(() => connect(fetch, { url: '/runs/ada' })).not.toThrow()
-    vi.stubGlobal('location', new URL('http://localhost/'))
-    vi.stubGlobal('fetch', fetch)
-    connectRun({ url: '/runs/ada' }).close()
-  })
-
   test.each([undefined, '', 5])('the address %s is refused at once', (url) => {
     // A mistake that a program without types makes.
     expect(() => connectRun({ url } as ConnectOptions)).toThrow(/url is not/)

@@ -85,17 +85,17 @@ const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
   [
     'an address that is none',
     () => openai({ baseUrl: 'not a url' }),
-    /^invalid options: baseUrl must be an http or https URL without a password, not "not a url"$/,
+    /^invalid options: baseUrl must be an http or https URL without a password$/,
   ],
   [
     'a password in an address, which is not shown',
     () => openai({ baseUrl: 'https://ada:sesame@example.com/v1' }),
-    /^invalid options: baseUrl must be an http or https URL without a password, not "…example.com\/v1"$/,
+    /^invalid options: baseUrl must be an http or https URL without a password$/,
   ],
   [
     'a key in the place of an address, which is not shown',
     () => openai({ baseUrl: 'sk-proj-abcdefghijklmnopqrstuvwxyz123456' }),
-    /^invalid options: baseUrl must be an http or https URL without a password, not "\[redacted\]"$/,
+    /^invalid options: baseUrl must be an http or https URL without a password$/,
   ],
   [
     'a misspelt reason of a fallback',

@@ -12,7 +12,6 @@ import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
 import { asCallerCounts } from '../../run/context.ts'
 import { collectEventsSync } from '../../run/read-stream.ts'
 import {
-  refuse,
   anyFunction,
   assertValid,
   fine,
@@ -62,16 +61,11 @@ type MadeHeaders = Readonly<Record<string, string | undefined>>
 
 /** The checks of the common options. */
 export const connectionChecks: Readonly<Record<keyof ConnectionOptions, Check>> = {
-  baseUrl: (value) => {
-    const isText = typeof value === 'string'
-    return isText && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
+  // The values are never shown.
+  baseUrl: (value) =>
+    typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(value)
       ? fine
-      : // A password, a query or a key in the wrong place is not shown.
-        refuse(
-          'an http or https URL without a password',
-          isText ? redactThrown(value.replaceAll(/.*@|\?.*/gs, '…')) : value,
-        )
-  },
+      : [{ path: '', problem: 'must be an http or https URL without a password' }],
   apiKey: secretText,
   headers: (value) => (typeof value === 'function' ? fine : recordOf(text)(value)),
   model: someText,
