@@ -12,7 +12,7 @@ import { firstLine } from './hostile.ts'
 import { eventsOf, innerRunsOf } from './inner.ts'
 import { RawPanel, RequestsPanel, UsagePanel } from './panels.tsx'
 import { CopyButton, Dialog, Failure, StatusBadge, Tabs, Text, type TabItem } from './parts.tsx'
-import { routeFragment, type Route } from './route.ts'
+import { parseRoute, routeFragment, type Route } from './route.ts'
 import { openRun, type RunModel } from './run-model.ts'
 import { summaryOf } from './summary.ts'
 import { TimelineView } from './timeline-view.tsx'
@@ -376,6 +376,9 @@ function usePlace(
   useEffect(() => {
     if (key({ ...chosen, id: route.id }) === written.current) return undefined
     const timer = setTimeout(() => {
+      // The page that was gone to in the meantime may not be drawn yet.
+      const here = parseRoute(location.hash)
+      if (here.view !== 'run' || here.id !== route.id) return
       written.current = key({ ...chosen, id: route.id })
       const { event: _event, command: _command, ...rest } = route
       onRoute({ ...rest, ...chosen }, true)
