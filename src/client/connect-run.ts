@@ -448,7 +448,7 @@ function watchSilence(sleep: Sleep): Watch {
 
 type Sleep = NonNullable<ConnectOptions['sleep']>
 
-/** It also ends when it is aborted: whoever waits looks what is true then. */
+/** Also resolves when it is aborted. The caller checks the state then. */
 const realSleep: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     const end = (): void => {

@@ -29,7 +29,7 @@ export function errorToJSON(error: unknown): ErrorData {
 /**
  * The error that `errorToJSON` wrote, as an instance of its class. An unknown reason becomes a general one of the same kind.
  *
- * It takes whatever a network delivers: a kind that is not known, and data that is no error at all, become `stream`/`unknown` with the
+ * Any data is accepted, since it may come from a network: an unknown kind, and data that is not an error, become `stream`/`unknown` with the
  * data as their cause. Nothing throws.
  */
 export function errorFromJSON(data: ErrorData): AnyAllmError {

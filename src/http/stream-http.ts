@@ -53,7 +53,7 @@ export function streamHttp(
   source: CallSource,
   makeDecoder: MakeDecoder,
 ): AsyncGenerator<readonly ModelEvent[], void> {
-  // It is not a generator: that takes four promises more for each read, and a delta in a packet of its own is one read.
+  // Not a generator: it needs four promises more for each read, and a delta in its own packet is one read.
   let sent: SentCall | undefined
   let body: OpenBody | undefined
   let left = false
@@ -70,7 +70,7 @@ export function streamHttp(
     last = body === undefined ? open() : safely(body.goOn)
     return last
   }
-  /** What a `next()` gives. Then the next one may come. */
+  /** Ends the pending `next()` with a step. */
   const given = (step: Step): Step => {
     busy = false
     return step
@@ -152,7 +152,7 @@ export function streamHttp(
     const opened: OpenBody = { reader, answer, events: 0, read, goOn }
     return opened
   }
-  /** A clock or a callback of the caller may throw, too. */
+  /** Turns an exception into a failure of the stream. The clock and the callbacks are the caller's. */
   const safely = <Result>(work: () => Result): Result | Promise<Step> => {
     try {
       return work()

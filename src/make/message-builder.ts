@@ -126,7 +126,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
         provider,
         id: cleaned(sink, id),
         model: cleaned(sink, model),
-        // Counts are no texts.
+        // Numbers hold no secret.
         usage: usage?.extra === undefined ? usage : cleaned(sink, usage),
         warnings: warnings.length === 0 ? undefined : warnings,
       }),

@@ -53,7 +53,7 @@ export async function readSession(store: RunStore, id: string): Promise<RunInfo 
   )
 }
 
-/** Throws if what a run goes on from cannot be read: then whoever advances it fails, again and again. */
+/** Throws if the session or its inbox cannot be read: every attempt to advance it would fail. */
 export async function assertReadable(store: RunStore, id: string): Promise<void> {
   await readSession(store, id)
   await store.readInbox(id)

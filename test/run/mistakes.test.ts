@@ -141,7 +141,7 @@ const mistakes: readonly (readonly [string, () => unknown, RegExp])[] = [
       ],
       ['collecting nothing', () => collect(undefined as never), 'undefined'],
       ['collecting a promise', () => collect(Promise.resolve([]) as never), 'a Promise'],
-      ['collecting what are no events', () => collect([1] as never), '1'],
+      ['collecting values that are not events', () => collect([1] as never), '1'],
       ['collecting a step of nothing', () => collectStep([null] as never), 'null'],
     ] as const
   ).map(

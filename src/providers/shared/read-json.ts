@@ -32,8 +32,8 @@ export function asText(value: unknown): string | undefined {
 }
 
 /**
- * The arguments of a call, or a piece of them, as text. A few servers send them as an object. What is neither is text that is no object:
- * such a call is refused, and not run without arguments.
+ * The arguments of a call, or a piece of them, as text. A few servers send them as an object. Any other value becomes text that is not
+ * an object, so that the call is refused instead of run without arguments.
  */
 export function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value
