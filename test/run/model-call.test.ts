@@ -7,9 +7,10 @@ import {
   streamGenerate,
   user,
   type ChatAdapter,
+  type Clock,
   type RunStream,
 } from '../../src/index.ts'
-import { collectEvents, virtualClock } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock } from '../../src/testing.ts'
 
 const messages = [user('go')]
 
@@ -186,4 +187,24 @@ describe('attempts that failed before an answer', () => {
     const [first] = await collectEvents(streamGenerate(flaky([]), messages))
     expect(first).toEqual({ type: 'message_started', requestId: 'r', provider: 'own' })
   })
+})
+
+test('a call sets one timer for the wait for its first content and for the silences after it', async () => {
+  const set: number[] = []
+  const clock: Clock = {
+    now: () => 0,
+    sleep: async () => undefined,
+    timer: (ms) => {
+      set.push(ms)
+      return () => undefined
+    },
+  }
+  const script = [
+    ['text', 'a'],
+    ['text', 'b'],
+    ['finish', 'stop'],
+  ] as const
+  const own = createEngine({ adapter: fake({ script }), clock })
+  await collectEvents(streamGenerate(own, 'hi'))
+  expect(set).toEqual([60_000])
 })
