@@ -18,7 +18,7 @@ try {
   run('npm', ['ci', '--silent'])
   const shown = run('npm', ['start', '--silent'])
   const [, promised] =
-    /^```text\n(allm tour[^]*?)^```$/m.exec(readFileSync(join(clone, 'README.md'), 'utf8')) ?? []
+    /^```text\n(allm-ts tour[^]*?)^```$/m.exec(readFileSync(join(clone, 'README.md'), 'utf8')) ?? []
   if (shown !== promised) fail('npm start does not print what the README shows')
   if (process.argv.includes('--quick')) {
     run('npx', ['vitest', 'run', 'test/cli', 'test/examples', 'test/docs.test.ts'])

@@ -67,7 +67,7 @@ export const askPerson: Tool = tool({
     askUser(wordsOf(question), { choices: Array.isArray(choices) ? choices : [] }),
 })
 
-/** The tools of `allm chat`. */
+/** The tools of `allm-ts chat`. */
 const chatTools: readonly Tool[] = [
   tool({
     name: 'now',
@@ -95,7 +95,7 @@ const chatTools: readonly Tool[] = [
   askPerson,
 ]
 
-/** `allm chat`: a conversation in the terminal. */
+/** `allm-ts chat`: a conversation in the terminal. */
 export const chatCommand: Command = {
   name: 'chat',
   summary: 'chat with a model in the terminal; Ctrl-C stops a turn and keeps it',
@@ -183,7 +183,9 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
   const style = styleFor(io.stdout, io.env)
   let session = await openSession(setup, print)
   print(
-    style.dim(`allm chat with ${partner}${path === undefined ? '' : `, saved to ${path}`} · /help`),
+    style.dim(
+      `allm-ts chat with ${partner}${path === undefined ? '' : `, saved to ${path}`} · /help`,
+    ),
   )
   const reader = lineReader(io, spokenWords(session))
   const saver = sessionSaver(path, io.clock)
@@ -288,7 +290,7 @@ const maxApprovalLength = 4000
 
 function farewell(path: string | undefined, { thread }: Session): string {
   const saved = path !== undefined && thread.messages.length > 0
-  return saved ? `saved; continue with: allm chat --session ${path}` : 'bye'
+  return saved ? `saved; continue with: allm-ts chat --session ${path}` : 'bye'
 }
 
 /** Starts a turn. The signal stops it. */

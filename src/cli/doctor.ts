@@ -16,7 +16,7 @@ import {
 } from './provider.ts'
 import { playScripts } from './run.ts'
 
-/** `allm doctor`: checks the keys and the endpoints. */
+/** `allm-ts doctor`: checks the keys and the endpoints. */
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'show which keys are found (never the keys) and which endpoints answer',

@@ -36,7 +36,12 @@ export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> 
     )
   }
   if (script === undefined && scripts === undefined) {
-    throw otherKind(path, value, 'a script', ' has neither script nor scripts; see allm run --help')
+    throw otherKind(
+      path,
+      value,
+      'a script',
+      ' has neither script nor scripts; see allm-ts run --help',
+    )
   }
   // validateScript has checked them.
   return { scripts: script === undefined ? (scripts as Script[]) : [script as Script], rest }
@@ -55,9 +60,9 @@ export async function readCassette(path: string, io: Io): Promise<Cassette> {
 
 /** What a file of this program can be, and what to do with it. */
 const kinds = {
-  'a script': 'allm run plays it',
-  'a cassette': 'allm replay serves it',
-  'a session': 'allm chat --session continues it',
+  'a script': 'allm-ts run plays it',
+  'a cassette': 'allm-ts replay serves it',
+  'a session': 'allm-ts chat --session continues it',
 } as const
 
 /** The error about a file that was read and is not what it should be: what it is instead, or its problem. */

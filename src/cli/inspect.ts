@@ -43,7 +43,7 @@ const options: OptionSpecs = {
   'no-open': { help: 'do not open the browser' },
 }
 
-/** `allm inspect`: a page that shows, follows and forks sessions. */
+/** `allm-ts inspect`: a page that shows, follows and forks sessions. */
 export const inspectCommand: Command = {
   name: 'inspect',
   summary: 'look at sessions in the browser: timelines, events, requests; follow and fork them',
@@ -79,7 +79,7 @@ async function run(call: CommandCall): Promise<number> {
     engine,
     prices,
     testFolder,
-    onError: (error) => say(io.stderr, `allm: ${describeError(error, io.env)}\n`),
+    onError: (error) => say(io.stderr, `allm-ts: ${describeError(error, io.env)}\n`),
   }
   const engineModule = given && ((file: string): string => moduleOf(given.module, file))
   const handle = makeInspector(runs, inspectorOptions, {
@@ -120,7 +120,7 @@ async function readPrices(call: CommandCall): Promise<PriceTable | undefined> {
 function authorize(request: Request, token: string): Response | undefined {
   const given = request.headers.get('authorization') ?? ''
   if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return undefined
-  const message = 'the token is missing or wrong: open the address that allm inspect has printed'
+  const message = 'the token is missing or wrong: open the address that allm-ts inspect has printed'
   return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
 }
 

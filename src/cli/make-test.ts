@@ -5,7 +5,7 @@ import { exitCodes, usageError, type Command, type CommandCall } from './command
 import { readCassette, writeTextFile } from './files.ts'
 import { say } from './io.ts'
 
-/** `allm test`: a test of a recording. */
+/** `allm-ts test`: a test of a recording. */
 export const testCommand: Command = {
   name: 'test',
   summary: 'write a test that plays a cassette and asserts tool calls, statuses and the last text',

@@ -17,7 +17,7 @@ import { say, type Io } from './io.ts'
 import { readTools } from './modules.ts'
 import { during } from './progress.ts'
 
-/** `allm mcp serve`: the tools of a module for MCP clients. */
+/** `allm-ts mcp serve`: the tools of a module for MCP clients. */
 export const mcpServeCommand: Command = {
   name: 'mcp serve',
   summary: 'offer the tools of a module to MCP clients, over stdin and stdout',

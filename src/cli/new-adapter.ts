@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { exitCodes, packageVersion, usageError, type Command, type CommandCall } from './command.ts'
 import { say } from './io.ts'
 
-/** `allm new-adapter`: writes a package with an adapter, its harness and its tests. */
+/** `allm-ts new-adapter`: writes a package with an adapter, its harness and its tests. */
 export const newAdapterCommand: Command = {
   name: 'new-adapter',
   summary: 'write a package with an adapter, its conformance tests and recordings, all green',

@@ -31,7 +31,7 @@ export async function runProgram(io: Io): Promise<number> {
   try {
     return await dispatch(io)
   } catch (error) {
-    say(io.stderr, `allm: ${describeError(error, io.env)}\n`)
+    say(io.stderr, `allm-ts: ${describeError(error, io.env)}\n`)
     return error instanceof CliError ? error.exitCode : exitCodes.failed
   }
 }
@@ -107,9 +107,9 @@ export const commands: readonly Command[] = [
 /** The help of the whole program. */
 function programHelp(commands: readonly Command[]): string {
   return lines([
-    'allm: LLM runs that you can test, stop, save and resume',
+    'allm-ts: LLM runs that you can test, stop, save and resume',
     '',
-    'Usage: allm <command> [options]',
+    'Usage: allm-ts <command> [options]',
     '',
     ...columns(commands.map(({ name, summary }) => [name, summary])),
     '',
@@ -124,9 +124,9 @@ function programHelp(commands: readonly Command[]): string {
 function commandHelp(command: Command): string {
   const { name, summary, synopsis, options, notes = [] } = command
   return lines([
-    `allm ${name}: ${summary}`,
+    `allm-ts ${name}: ${summary}`,
     '',
-    `Usage: allm ${name} ${synopsis}`.trimEnd(),
+    `Usage: allm-ts ${name} ${synopsis}`.trimEnd(),
     '',
     'Options',
     ...columns(optionRows({ ...options, help: helpOption })),
@@ -218,5 +218,5 @@ function problemOf(command: Command, error: unknown): string {
 }
 
 function seeHelp({ name }: Command): string {
-  return `see allm ${name} --help`
+  return `see allm-ts ${name} --help`
 }

@@ -193,7 +193,7 @@ const defaultBaseUrls: Readonly<Record<ProviderName, string>> = {
 }
 
 /**
- * The fake of `allm chat`: each call plays a script that fits the last message, so a conversation never runs out.
+ * The fake of `allm-ts chat`: each call plays a script that fits the last message, so a conversation never runs out.
  *
  * It shows what a model does (streamed text, two tools at once, a question), and says that it is not a model.
  */

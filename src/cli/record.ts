@@ -26,7 +26,7 @@ import {
 } from './provider.ts'
 import { count, listening, untilStopped } from './serve.ts'
 
-/** `allm record`: a proxy that writes what passes between a program and its provider. */
+/** `allm-ts record`: a proxy that writes what passes between a program and its provider. */
 export const recordCommand: Command = {
   name: 'record',
   summary: 'record the calls of a program, in any language, as a cassette',
@@ -61,7 +61,7 @@ export const recordCommand: Command = {
   },
   notes: [
     'With a program, it is run with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the proxy, and the cassette is\nwritten when it ends. Its exit code is that of allm. Without a program the proxy runs until Ctrl-C: point a base URL to it.',
-    'Bytes pass unchanged, and keys pass through; no key is in the cassette. An older file is replaced.\nallm replay serves the cassette, allm test makes a test of it.',
+    'Bytes pass unchanged, and keys pass through; no key is in the cassette. An older file is replaced.\nallm-ts replay serves the cassette, allm-ts test makes a test of it.',
   ],
   positionals: [0, Number.POSITIVE_INFINITY],
   run,
@@ -93,22 +93,25 @@ async function run(call: CommandCall): Promise<number> {
   }
   const cassette = proxy.cassette()
   for (const [line, times] of notes) {
-    say(io.stderr, `allm: ${line}${times === 1 ? '' : ` (${times} times)`}\n`)
+    say(io.stderr, `allm-ts: ${line}${times === 1 ? '' : ` (${times} times)`}\n`)
   }
   if (cassette.calls.length === 0) {
     const variables = Object.keys(proxy.environment).join(', ')
     say(
       io.stderr,
-      `allm: no calls were recorded; does the program take its base URL from ${variables}?\n`,
+      `allm-ts: no calls were recorded; does the program take its base URL from ${variables}?\n`,
     )
     return code
   }
   const unreached = cassette.calls.filter(isUnreached).length
   if (unreached > 0) {
-    say(io.stderr, `allm: ${count(unreached, 'call')} failed: the provider could not be reached\n`)
+    say(
+      io.stderr,
+      `allm-ts: ${count(unreached, 'call')} failed: the provider could not be reached\n`,
+    )
   }
   await writeCassette(out, cassette)
-  say(io.stderr, `allm: ${count(cassette.calls.length, 'call')} in ${out}\n`)
+  say(io.stderr, `allm-ts: ${count(cassette.calls.length, 'call')} in ${out}\n`)
   return code
 }
 

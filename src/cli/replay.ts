@@ -7,7 +7,7 @@ import { readCassette } from './files.ts'
 import { say } from './io.ts'
 import { count, listening, untilStopped } from './serve.ts'
 
-/** `allm replay`: a server that answers what was recorded. */
+/** `allm-ts replay`: a server that answers what was recorded. */
 export const replayCommand: Command = {
   name: 'replay',
   summary: 'serve a cassette in the format it was recorded in, strictly',
@@ -49,12 +49,15 @@ async function run(call: CommandCall): Promise<number> {
     await server.close()
   }
   const { unused, unknown } = server
-  for (const words of unknown) say(io.stderr, `allm: refused: ${words}\n`)
-  for (const words of unused) say(io.stderr, `allm: not used: ${words}\n`)
+  for (const words of unknown) say(io.stderr, `allm-ts: refused: ${words}\n`)
+  for (const words of unused) say(io.stderr, `allm-ts: not used: ${words}\n`)
   const isDone = unused.length === 0 && unknown.length === 0
   if (isDone) {
     const { length } = cassette.calls
-    say(io.stderr, `allm: ${length === 1 ? 'the call was' : `all ${length} calls were`} played\n`)
+    say(
+      io.stderr,
+      `allm-ts: ${length === 1 ? 'the call was' : `all ${length} calls were`} played\n`,
+    )
   }
   return code === exitCodes.ok && !isDone ? exitCodes.failed : code
 }

@@ -15,7 +15,7 @@ import { say, visible, visibleJson, visibleLine } from './io.ts'
 import { eventFacts, json, usageFacts } from './narrator.ts'
 import { progressOn } from './progress.ts'
 
-/** `allm run`: plays a script and prints the result. */
+/** `allm-ts run`: plays a script and prints the result. */
 export const runCommand: Command = {
   name: 'run',
   summary: 'play a script on the Fake and print the response or the events',
@@ -107,7 +107,7 @@ export async function* playScripts(
   for (const _ of scripts) {
     const start = clock.now()
     const events: TimedEvent[] = []
-    for await (const event of streamGenerate(engine, [user('(played by allm run)')])) {
+    for await (const event of streamGenerate(engine, [user('(played by allm-ts run)')])) {
       const timed = { at: clock.now() - start, event }
       events.push(timed)
       onEvent(timed)

@@ -13,7 +13,7 @@ import { readScriptFile } from './files.ts'
 import type { Io } from './io.ts'
 import { progressOn } from './progress.ts'
 
-/** `allm serve`: a server that plays a script in the formats of three providers. */
+/** `allm-ts serve`: a server that plays a script in the formats of three providers. */
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve a script over HTTP in the formats of OpenAI, Anthropic and Gemini',
@@ -24,7 +24,7 @@ export const serveCommand: Command = {
     repeat: { help: 'start again after the last script instead of failing' },
   },
   notes: [
-    'The file has the format of allm run. An object may have any other option of createFakeServer that is JSON: images, models,\nfailures, faults and so on. Options of the command line override it.',
+    'The file has the format of allm-ts run. An object may have any other option of createFakeServer that is JSON: images, models,\nfailures, faults and so on. Options of the command line override it.',
     'It serves until Ctrl-C. Requests need a key; any key is accepted.',
   ],
   positionals: [1, 1],

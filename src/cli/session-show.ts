@@ -10,14 +10,14 @@ import { json, sourceLines } from './narrator.ts'
 /** The width of the longest role and a space. */
 const leadWidth = 10
 
-/** `allm session show`: prints a saved session. */
+/** `allm-ts session show`: prints a saved session. */
 export const sessionShowCommand: Command = {
   name: 'session show',
   summary: 'print a saved session: transcript, status, and the operations that are legal next',
   synopsis: '<file> [options]',
   options: { json: { help: 'print the session as JSON, of the newest version' } },
   notes: [
-    'It reads the output of Session.stringify and allm chat --session, and the folder of a session in a fileStore.',
+    'It reads the output of Session.stringify and allm-ts chat --session, and the folder of a session in a fileStore.',
   ],
   positionals: [1, 1],
   run,

@@ -67,7 +67,7 @@ const planning: readonly Script[] = [
 /** The number of deltas after which the model is stopped. */
 const enough = 8
 
-/** `allm tour`: the main use of the library in five steps. `npm start` runs it. */
+/** `allm-ts tour`: the main use of the library in five steps. `npm start` runs it. */
 export const tourCommand: Command = {
   name: 'tour',
   summary: 'see a run stream, call tools, ask, stop, save, resume and finish',
@@ -98,7 +98,7 @@ async function run(call: CommandCall): Promise<number> {
 }
 
 async function runSteps(tour: Tour, path: string): Promise<void> {
-  tour.print(`allm tour on ${tour.partner}`)
+  tour.print(`allm-ts tour on ${tour.partner}`)
   if (tour.isFake)
     tour.print('(set a key in the environment, or pass --provider, to use a real model)')
   await streamed(tour)

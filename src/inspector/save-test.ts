@@ -28,7 +28,7 @@ export interface TestSettings {
   readonly engineModule: ((file: string) => string) | undefined
 }
 
-/** The recording of a session and a test that replays it, as `allm test` writes it: into a folder, or only as texts. */
+/** The recording of a session and a test that replays it, as `allm-ts test` writes it: into a folder, or only as texts. */
 export async function savedTest(
   place: Place,
   id: string,

@@ -114,7 +114,7 @@ function headLines(
     'virtualClock',
   ]
   return [
-    `// Made from ${file === undefined ? 'a recording' : commentText(file)} by allm test. It is yours now: change what it expects.`,
+    `// Made from ${file === undefined ? 'a recording' : commentText(file)} by allm-ts test. It is yours now: change what it expects.`,
     ...(own ? warning(tools ?? module ?? '') : []),
     ...(file === undefined ? [] : ["import { readFileSync } from 'node:fs'"]),
     `import { test } from '${runner === 'node' ? 'node:test' : 'vitest'}'`,

@@ -65,7 +65,7 @@ export interface RecordOptions {
   readonly secrets?: 'refuse' | 'mask' | undefined
   /** Also record how long each part of an answer took (false). */
   readonly timing?: boolean | undefined
-  /** The format that the adapter speaks, for `allm replay`. */
+  /** The format that the adapter speaks, for `allm-ts replay`. */
   readonly format?: CassetteFormat | undefined
   /** Called when the cassette could not be written as it should be. The call goes on. Without it, a warning is printed. */
   readonly onProblem?: ((problem: AllmError) => void) | undefined

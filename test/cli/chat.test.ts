@@ -26,7 +26,7 @@ describe('a conversation', () => {
       input: 'hello\nroll the dice\nask me something\ntea\n/quit\n',
     })
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('allm chat with the Fake, offline · /help\n')
+    expect(stdout).toContain('allm-ts chat with the Fake, offline · /help\n')
     expect(stdout).toContain('You said "hello". I am the Fake')
     expect(stdout).toMatch(
       /( {2}· roll_dice \{"sides":6\}\n){2}( {2}✓ roll_dice \d+ ms → [1-6]\n){2}/,
@@ -68,7 +68,7 @@ describe('a conversation', () => {
       clock: hastyClock,
     })
     expect(code).toBe(0)
-    expect(stdout).toContain('allm chat with openai m')
+    expect(stdout).toContain('allm-ts chat with openai m')
     expect(stdout).toContain('from the wire\n')
     expect(JSON.stringify(server.requests[0]?.body)).toContain('Be brief.')
   })
@@ -79,7 +79,7 @@ describe('a conversation', () => {
     const env = { GROQ_API_KEY: 'a-key-of-groq', OPENAI_API_KEY: 'a-key-of-openai' }
     const call = { input: 'hi\n', env, clock: hastyClock }
     const { stdout } = await allm([...argv, '--model', 'm'], call)
-    expect(stdout).toContain('allm chat with groq m')
+    expect(stdout).toContain('allm-ts chat with groq m')
     expect(stdout).toContain('from the wire\n')
     expect(server.requests[0]?.path).toContain('/chat/completions')
     const unnamed = await allm(argv, call)
@@ -92,12 +92,12 @@ describe('a conversation', () => {
       input: '',
       env: { GEMINI_API_KEY: 'g', ALLM_MODEL: 'x' },
     })
-    expect(stdout).toContain('allm chat with gemini x')
+    expect(stdout).toContain('allm-ts chat with gemini x')
     const named = await allm(['chat'], {
       input: '',
       env: { GEMINI_API_KEY: 'g', ALLM_PROVIDER: 'fake' },
     })
-    expect(named.stdout).toContain('allm chat with the Fake')
+    expect(named.stdout).toContain('allm-ts chat with the Fake')
   })
 
   test('a turn that fails is told in one line and the conversation goes on; a pipe learns of it at the end', async () => {
@@ -115,7 +115,7 @@ describe('a session file', () => {
   test('is written, read back, and gone on with', async () => {
     const path = scratch('chat.json')
     const first = await allm(['chat', '--session', path], { input: 'hello\n' })
-    expect(first.stdout).toContain(`saved; continue with: allm chat --session ${path}\n`)
+    expect(first.stdout).toContain(`saved; continue with: allm-ts chat --session ${path}\n`)
     expect(saved(path)).toMatchObject({ status: 'completed', thread: { messages: [{}, {}] } })
     const second = await allm(['chat', '--session', path], { input: 'ask me\n' })
     expect(second.stdout).toMatch(/^continuing \w+: 2 messages, completed\n/)
@@ -218,12 +218,12 @@ describe('a session file', () => {
     writeFileSync(path, '{"version": 99}')
     const broken = await allm(['chat', '--session', path], { input: 'hi\n' })
     expect(broken.code).toBe(2)
-    expect(broken.stderr).toMatch(/^allm: [^\n]+written by a newer allm-ts[^\n]+\n$/)
+    expect(broken.stderr).toMatch(/^allm-ts: [^\n]+written by a newer allm-ts[^\n]+\n$/)
     const nowhere = `${path}.d/chat.json`
     const lost = await allm(['chat', '--session', nowhere], { input: 'hi\n' })
     expect(lost.code).toBe(2)
     expect(lost.stderr).toMatch(
-      /^allm: cannot write [^\n]+: there is no such folder; make it first\n$/,
+      /^allm-ts: cannot write [^\n]+: there is no such folder; make it first\n$/,
     )
     expect(existsSync(nowhere)).toBe(false)
   })
@@ -286,7 +286,7 @@ describe('the tools of a module', () => {
     const path = scratch('chat.json')
     const argv = ['chat', '--session', path, '--tools', toolsModule()]
     const first = await allm(argv, { input: 'pay {"amount":5}\n' })
-    expect(first.stdout).toContain(`saved; continue with: allm chat --session ${path}\n`)
+    expect(first.stdout).toContain(`saved; continue with: allm-ts chat --session ${path}\n`)
     expect(saved(path).status).toBe('awaiting_approval')
     const without = await allm(['chat', '--session', path, '--no-tools'], { input: '' })
     expect(without.stdout).toContain('(pay waits for the program that has this tool')
@@ -311,14 +311,14 @@ describe('the tools of a module', () => {
     const empty = await allm(['chat', '--tools', `${path}#none`])
     expect([empty.code, empty.stderr]).toEqual([
       2,
-      `allm: ${path} exports no tools as none (--tools); export them as tools, as a list, or one by one\n`,
+      `allm-ts: ${path} exports no tools as none (--tools); export them as tools, as a list, or one by one\n`,
     ])
     const odd = scratch('odd.mjs')
     writeFileSync(odd, 'export const tools = [{ name: "a b" }]')
     const refused = await allm(['chat', '--tools', odd])
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(
-      /^allm: [^\n]*odd\.mjs \(--tools\): [^\n]*tools\[0\]\.name[^\n]*\n$/,
+      /^allm-ts: [^\n]*odd\.mjs \(--tools\): [^\n]*tools\[0\]\.name[^\n]*\n$/,
     )
   })
 })

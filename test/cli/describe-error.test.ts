@@ -13,7 +13,7 @@ test.each([
   [new AdapterError('authentication_failed', 'no', { provider }), 'check ANTHROPIC_API_KEY'],
   [new AdapterError('rate_limited', 'slow', { provider }), 'wait a little'],
   [new AdapterError('network_error', 'down', { provider }), '--base-url'],
-  [new AdapterError('provider_unavailable', 'down', { provider }), 'allm doctor'],
+  [new AdapterError('provider_unavailable', 'down', { provider }), 'allm-ts doctor'],
 ])('%s comes with advice', (error, advice) => {
   expect(describeError(error, {})).toContain(advice)
   expect(describeFailure(error.toJSON(), {})).toContain(advice)

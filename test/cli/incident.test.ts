@@ -74,7 +74,7 @@ test('from an incident to a test: a run fails, it is recorded, the recording bec
   expect(recorded).toEqual({
     code: 3,
     stdout: failed.stdout,
-    stderr: 'allm: 2 calls in cassette.json\n',
+    stderr: 'allm-ts: 2 calls in cassette.json\n',
   })
   const cassette = readFileSync(join(place.folder, 'cassette.json'), 'utf8')
   expect(cassette).toContain('I could not find the desk.')
@@ -135,6 +135,6 @@ test('from an incident to a test: a run fails, it is recorded, the recording bec
   expect(replayed).toEqual({
     code: 3,
     stdout: failed.stdout,
-    stderr: 'allm: all 2 calls were played\n',
+    stderr: 'allm-ts: all 2 calls were played\n',
   })
 })

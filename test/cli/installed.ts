@@ -14,9 +14,9 @@ export interface Installed {
   readonly write: (name: string, text: string) => string
   /** Runs a program of Node in the folder, with none of the keys of the person who runs the test. */
   readonly node: (args: readonly string[], env?: Record<string, string>) => Promise<Ended>
-  /** Runs `allm` in the folder. */
+  /** Runs `allm-ts` in the folder. */
   readonly allm: (args: readonly string[], env?: Record<string, string>) => Promise<Ended>
-  /** The file of `allm`. */
+  /** The file of `allm-ts`. */
   readonly program: string
 }
 

@@ -23,7 +23,7 @@ function written(value: unknown = cassette): string {
   return path
 }
 
-describe('allm test', () => {
+describe('allm-ts test', () => {
   test.each([
     ['node', 'incident.test.mjs', 'node --test'],
     ['vitest', 'incident.test.ts', 'npx vitest run'],
@@ -47,7 +47,7 @@ describe('allm test', () => {
     const args = ['test', path, '-o', out, '--engine', `${agent}#mine`]
     expect(await allm(args)).toMatchObject({
       code: 2,
-      stderr: `allm: there is no module ${agent} (--engine)\n`,
+      stderr: `allm-ts: there is no module ${agent} (--engine)\n`,
     })
     expect(existsSync(out)).toBe(false)
     writeFileSync(agent, '')
@@ -72,7 +72,7 @@ describe('allm test', () => {
     const { code, stderr } = await allm(['test', path, '--out', out])
     expect([code, stderr]).toEqual([
       2,
-      `allm: ${out} exists; pass --force to replace it, or another name with --out\n`,
+      `allm-ts: ${out} exists; pass --force to replace it, or another name with --out\n`,
     ])
     expect(readFileSync(out, 'utf8')).toBe('mine')
     expect((await allm(['test', path, '--out', out, '--force'])).code).toBe(0)
@@ -92,7 +92,7 @@ describe('allm test', () => {
     const broken = written({ version: 1, calls: [{ provider: 'x' }] })
     const { code, stderr } = await allm(['test', broken])
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^allm: .*incident\.json: .*calls\[0\].*\n$/)
+    expect(stderr).toMatch(/^allm-ts: .*incident\.json: .*calls\[0\].*\n$/)
     expect((await allm(['test', written({ version: 1, calls: [] })])).stderr).toContain(
       'has no calls',
     )
@@ -100,7 +100,7 @@ describe('allm test', () => {
   })
 })
 
-describe('allm replay', () => {
+describe('allm-ts replay', () => {
   test('a program against it may ask what was recorded, once; the rest is told', async () => {
     const ask = `
       const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
@@ -116,12 +116,16 @@ describe('allm replay', () => {
     expect(await replayed(ask)).toEqual({
       code: 0,
       stdout: '200\n',
-      stderr: 'allm: the call was played\n',
+      stderr: 'allm-ts: the call was played\n',
     })
     const nothing = await replayed('')
-    expect(nothing).toEqual({ code: 1, stdout: '', stderr: 'allm: not used: call 1: user: "hi"\n' })
+    expect(nothing).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'allm-ts: not used: call 1: user: "hi"\n',
+    })
     const twice = await replayed(`${ask}\n{${ask}}`)
     expect(twice.code).toBe(1)
-    expect(twice.stderr).toContain('allm: refused: request 2: the request was not recorded')
+    expect(twice.stderr).toContain('allm-ts: refused: request 2: the request was not recorded')
   })
 })

@@ -92,7 +92,7 @@ describe('as a program', () => {
     const run = spawnSync(process.execPath, [main, 'mcp', 'serve', path], { cwd, encoding: 'utf8' })
     expect([run.status, run.stdout]).toEqual([1, ''])
     expect(run.stderr).toMatch(
-      /^allm: there is no package with an MCP server beside .*tools\.mjs; run npm install @modelcontextprotocol\/server\n$/,
+      /^allm-ts: there is no package with an MCP server beside .*tools\.mjs; run npm install @modelcontextprotocol\/server\n$/,
     )
   })
 
@@ -111,7 +111,7 @@ describe('as a program', () => {
     else {
       expect(status).toBe(2)
       expect(stderr).toMatch(
-        /^allm: cannot load .*tools\.ts: Node \S+ does not load TypeScript; use Node 22\.18 or newer, or compile it to JavaScript\n$/,
+        /^allm-ts: cannot load .*tools\.ts: Node \S+ does not load TypeScript; use Node 22\.18 or newer, or compile it to JavaScript\n$/,
       )
     }
   })

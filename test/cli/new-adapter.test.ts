@@ -15,7 +15,7 @@ import { allm, scratch } from './support.ts'
 
 const isBuilt = existsSync(join(root, 'dist/node/adapter.js'))
 
-describe('allm new-adapter', () => {
+describe('allm-ts new-adapter', () => {
   test('writes a package under its own name, and says what to do next', async () => {
     const dir = scratch('made')
     const { code, stdout, stderr } = await allm(['new-adapter', 'my-llm', '--dir', dir])

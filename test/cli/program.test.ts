@@ -21,7 +21,7 @@ describe('help', () => {
     const words = name.split(' ')
     const { code, stdout, stderr } = await allm([...words, '--help'])
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain(`Usage: allm ${name}`)
+    expect(stdout).toContain(`Usage: allm-ts ${name}`)
     const command = commands.find((one) => one.name === name)
     for (const option of Object.keys(command?.options ?? {}))
       expect(stdout).toContain(`--${option}`)
@@ -31,7 +31,7 @@ describe('help', () => {
   test('no command at all is wrong usage, and shows the help', async () => {
     const { code, stdout, stderr } = await allm([])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('Usage: allm <command>')
+    expect(stderr).toContain('Usage: allm-ts <command>')
   })
 
   test('the version is that of the package', async () => {
@@ -48,7 +48,7 @@ describe('wrong usage', () => {
     [['zzz'], 'there is no command zzz; there are tour, chat'],
     [['session'], 'there is no command session; there is session show'],
     [['session', 'list'], 'there is no command session list; there is session show'],
-    [['run'], 'run needs <script.json>; see allm run --help'],
+    [['run'], 'run needs <script.json>; see allm-ts run --help'],
     [['run', 'a.json', 'b.json'], 'run has no argument b.json'],
     [['run', 'a.json', '--evnts'], 'run has no option --evnts; did you mean --events?'],
     [['run', 'a.json', '-x'], 'run has no option -x'],
@@ -71,7 +71,7 @@ describe('wrong usage', () => {
     [['record', '--redact-pattern', '('], '--redact-pattern must be a regular expression, not ('],
     [
       ['record', '--port', '-1'],
-      "record: Option '--port' argument is ambiguous; see allm record --help",
+      "record: Option '--port' argument is ambiguous; see allm-ts record --help",
     ],
     [['record', '--port=-1'], '--port must be a whole number from 0 to 65535, not -1'],
     [['inspect', '--port', '70000'], '--port must be a whole number from 0 to 65535, not 70000'],
@@ -80,12 +80,12 @@ describe('wrong usage', () => {
     [['chat', '--tools', 'a.js', '--no-tools'], '--tools and --no-tools contradict'],
     [['chat', '--provider', 'fake', '--model', 'gpt'], '--model gpt: the fake has no models'],
     [['chat', '--model', 'gpt'], '--model needs --provider: openai, anthropic, gemini'],
-    [['chat', 'hello'], 'chat has no argument hello; see allm chat --help'],
+    [['chat', 'hello'], 'chat has no argument hello; see allm-ts chat --help'],
     [['new-adapter', 'openai'], 'openai is an adapter of allm-ts; choose another name'],
   ])('%j is refused in one line that says what to do', async (argv, message) => {
     const { code, stdout, stderr } = await allm(argv)
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/^allm: [^\n]+\n$/)
+    expect(stderr).toMatch(/^allm-ts: [^\n]+\n$/)
     expect(stderr).toContain(message)
   })
 })
@@ -115,13 +115,13 @@ describe('wrong input', () => {
     ['run', 'missing.json', 'cannot read FILE: file not found; name the file of a script'],
     ['run', 'folder', 'cannot read FILE: it is a folder; name the file of a script'],
     ['run', 'text.json', 'FILE is not a script: it is not JSON'],
-    ['run', 'object.json', 'FILE has neither script nor scripts; see allm run --help'],
-    ['run', 'session.json', 'FILE is a session, not a script; allm chat --session continues it'],
-    ['run', 'cassette.json', 'FILE is a cassette, not a script; allm replay serves it'],
+    ['run', 'object.json', 'FILE has neither script nor scripts; see allm-ts run --help'],
+    ['run', 'session.json', 'FILE is a session, not a script; allm-ts chat --session continues it'],
+    ['run', 'cassette.json', 'FILE is a cassette, not a script; allm-ts replay serves it'],
     ['serve', 'missing.json', 'cannot read FILE: file not found'],
     ['serve', 'text.json', 'FILE is not a script: it is not JSON'],
     ['replay', 'missing.json', 'cannot read FILE: file not found; name the file of a cassette'],
-    ['replay', 'script.json', 'FILE is a script, not a cassette; allm run plays it'],
+    ['replay', 'script.json', 'FILE is a script, not a cassette; allm-ts run plays it'],
     ['replay', 'object.json', 'FILE: invalid script: the cassette unknown key a'],
     ['test', 'session.json', 'FILE is a session, not a cassette'],
     ['test', 'cassette.json', 'FILE has no calls, so there is nothing to test'],
@@ -130,10 +130,14 @@ describe('wrong input', () => {
       'missing.json',
       'cannot read FILE: file not found; name the file of a session',
     ],
-    ['session show', 'cassette.json', 'FILE is a cassette, not a session; allm replay serves it'],
+    [
+      'session show',
+      'cassette.json',
+      'FILE is a cassette, not a session; allm-ts replay serves it',
+    ],
     ['session show', 'text.json', 'FILE: the session cannot be read: it is not JSON'],
     ['session show', 'folder', 'cannot read FILE: it is a folder'],
-    ['chat --session', 'script.json', 'FILE is a script, not a session; allm run plays it'],
+    ['chat --session', 'script.json', 'FILE is a script, not a session; allm-ts run plays it'],
     ['chat --session', 'object.json', 'FILE: the session cannot be read: its version is undefined'],
     [
       'chat --session',
@@ -162,7 +166,7 @@ describe('wrong input', () => {
     const path = inFolder(name)
     const { code, stdout, stderr } = await allm([...command.split(' '), path])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/^allm: [^\n]+\n$/)
+    expect(stderr).toMatch(/^allm-ts: [^\n]+\n$/)
     expect(stderr).toContain(message.replace('FILE', path))
   })
 
@@ -176,7 +180,7 @@ describe('wrong input', () => {
     expect(await allm(argv, { input: 'hi\n' })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `allm: there is no key for ${provider}: set ${variable} in the environment, name a server of your own with --base-url, or use --provider fake\n`,
+      stderr: `allm-ts: there is no key for ${provider}: set ${variable} in the environment, name a server of your own with --base-url, or use --provider fake\n`,
     })
   })
 
@@ -184,7 +188,7 @@ describe('wrong input', () => {
     const argv = ['chat', '--provider', 'openai']
     const url = 'http://127.0.0.1:9/v1'
     for (const env of [{ OPENAI_BASE_URL: url }, { ALLM_BASE_URL: url }]) {
-      expect((await allm(argv, { env })).stdout).toContain('allm chat with openai gpt-5-mini')
+      expect((await allm(argv, { env })).stdout).toContain('allm-ts chat with openai gpt-5-mini')
     }
     expect((await allm([...argv, '--base-url', url])).code).toBe(0)
     expect((await allm(['chat', '--provider', 'ollama', '--model', 'm'])).code).toBe(0)
@@ -203,7 +207,9 @@ describe('failures', () => {
         ),
     })
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^allm: openai: authentication_failed: [^\n]+ OPENAI_API_KEY[^\n]*\n$/)
+    expect(stderr).toMatch(
+      /^allm-ts: openai: authentication_failed: [^\n]+ OPENAI_API_KEY[^\n]*\n$/,
+    )
     expect(stdout + stderr).not.toContain(key)
     expect(stderr).not.toMatch(/\n\s+at /)
   })

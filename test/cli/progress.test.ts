@@ -170,7 +170,7 @@ test.each([['chat --tools'], ['mcp serve'], ['inspect --no-open --engine']])(
     loaded.open()
     expect((await playing.ended).code).toBe(2)
     // The line has made room for the message.
-    expect(stderr.text()).toMatch(/ s\)\S*\r\S{3}allm: [^\n]+ exports no [^\n]+\n$/)
+    expect(stderr.text()).toMatch(/ s\)\S*\r\S{3}allm-ts: [^\n]+ exports no [^\n]+\n$/)
   },
 )
 

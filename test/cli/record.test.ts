@@ -61,7 +61,7 @@ describe('with a program', () => {
     expect(await run({ ASK: '2', CODE: '7' })).toEqual({
       code: 7,
       stdout: 'Hello.\nHello.\n',
-      stderr: `allm: 2 calls in ${out}\n`,
+      stderr: `allm-ts: 2 calls in ${out}\n`,
     })
     const { calls } = parseCassette(readFileSync(out, 'utf8'))
     expect(calls).toMatchObject([
@@ -76,7 +76,7 @@ describe('with a program', () => {
     const { code, stderr } = await run({ ASK: '0' })
     expect(code).toBe(0)
     expect(stderr).toBe(
-      'allm: no calls were recorded; does the program take its base URL from OPENAI_BASE_URL?\n',
+      'allm-ts: no calls were recorded; does the program take its base URL from OPENAI_BASE_URL?\n',
     )
     expect(existsSync(out)).toBe(false)
   })
@@ -125,7 +125,7 @@ describe('with a program', () => {
     const refused = await run({ MORE: '{"nonsense":1}' })
     expect(refused.stdout).toBe('400\n')
     expect(refused.stderr).toContain(
-      'allm: refused: POST /v1/chat/completions: openai would refuse it: ',
+      'allm-ts: refused: POST /v1/chat/completions: openai would refuse it: ',
     )
     expect(server.requests).toHaveLength(0)
     const passed = await run({ MORE: '{"nonsense":1}' }, ['--no-check'])
@@ -139,7 +139,7 @@ describe('with a program', () => {
     expect(await run({}, ['-o', nowhere])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `allm: cannot write ${nowhere}: there is no such folder; make it first\n`,
+      stderr: `allm-ts: cannot write ${nowhere}: there is no such folder; make it first\n`,
     })
     expect(server.requests).toHaveLength(0)
   })
@@ -148,14 +148,14 @@ describe('with a program', () => {
     const { server, run } = await recorder()
     await server.close()
     const { stderr } = await run({})
-    expect(stderr).toContain('allm: 1 call failed: the provider could not be reached\n')
+    expect(stderr).toContain('allm-ts: 1 call failed: the provider could not be reached\n')
   })
 
   test('a program that does not exist is one line', async () => {
     const { code, stderr } = await allm(['record', '--', 'no-such-program-anywhere'])
     expect([code, stderr]).toEqual([
       2,
-      'allm: cannot run no-such-program-anywhere: there is no such program; name one that is installed\n',
+      'allm-ts: cannot run no-such-program-anywhere: there is no such program; name one that is installed\n',
     ])
   })
 
@@ -206,7 +206,7 @@ print(json.load(urllib.request.urlopen(asked))["content"][0]["text"])
     const ended = await allm(['record', '-o', out, '--', 'python3', '-c', code], {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ANTHROPIC_BASE_URL: server.url },
     })
-    expect(ended).toEqual({ code: 0, stdout: 'Hello.\n', stderr: `allm: 1 call in ${out}\n` })
+    expect(ended).toEqual({ code: 0, stdout: 'Hello.\n', stderr: `allm-ts: 1 call in ${out}\n` })
     expect(parseCassette(readFileSync(out, 'utf8')).calls).toMatchObject([{ format: 'anthropic' }])
   },
 )
@@ -245,7 +245,7 @@ describe('without a program', () => {
     const { code, stderr } = await recording.ended
     expect(code).toBe(0)
     expect(stderr).toMatch(/OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/)
-    expect(stderr).toContain(`allm: 1 call in ${out}\n`)
+    expect(stderr).toContain(`allm-ts: 1 call in ${out}\n`)
     expect(parseCassette(readFileSync(out, 'utf8')).calls).toMatchObject([
       { provider: 'anthropic' },
     ])

@@ -20,7 +20,7 @@ function file(value: unknown): string {
   return path
 }
 
-describe('allm run', () => {
+describe('allm-ts run', () => {
   test('prints what the model says, its calls, and how it ended', async () => {
     expect(await allm(['run', file(script)])).toEqual({
       code: 0,
@@ -91,7 +91,7 @@ describe('allm run', () => {
     ])
     const { code, stdout, stderr } = await allm(['run', path])
     expect([code, stdout]).toEqual([1, 'half\n  (error · 0 ms)\n'])
-    expect(stderr).toMatch(/^allm: the script failed: fake: rate_limited: [^\n]+\n$/)
+    expect(stderr).toMatch(/^allm-ts: the script failed: fake: rate_limited: [^\n]+\n$/)
   })
 
   test('a script that fails before its first event is not tried again', async () => {
@@ -100,7 +100,7 @@ describe('allm run', () => {
       [['text', 'next']],
     ])
     const { code, stdout, stderr } = await allm(['run', path])
-    expect([code, stdout, stderr]).toEqual([1, '', 'allm: fake: timeout: too slow\n'])
+    expect([code, stdout, stderr]).toEqual([1, '', 'allm-ts: fake: timeout: too slow\n'])
   })
 
   test.each([
@@ -112,7 +112,7 @@ describe('allm run', () => {
   ])('%s is refused in one line', async (input, message) => {
     const { code, stderr } = await allm(['run', '-'], { input })
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^allm: [^\n]+\n$/)
+    expect(stderr).toMatch(/^allm-ts: [^\n]+\n$/)
     expect(stderr).toContain(message)
   })
 })

@@ -54,7 +54,7 @@ test('a port that is taken is one line that says what to do', async () => {
   const { code, stderr } = await allm(['serve', path, '--port', port])
   expect([code, stderr]).toEqual([
     1,
-    `allm: port ${port} is in use; pass another with --port, or 0 for a free one\n`,
+    `allm-ts: port ${port} is in use; pass another with --port, or 0 for a free one\n`,
   ])
   first.pressCtrlC()
   await first.ended
@@ -76,5 +76,5 @@ test('an option that the server does not know is refused by name', async () => {
   writeFileSync(path, JSON.stringify({ script, repaet: true }))
   const { code, stderr } = await allm(['serve', path, '--port', '0'])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/^allm: [^\n]*unknown key repaet; did you mean repeat\?\n$/)
+  expect(stderr).toMatch(/^allm-ts: [^\n]*unknown key repaet; did you mean repeat\?\n$/)
 })

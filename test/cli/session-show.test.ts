@@ -130,6 +130,6 @@ test('a file that is not there is one line', async () => {
   const { code, stderr } = await allm(['session', 'show', path])
   expect([code, stderr]).toEqual([
     2,
-    `allm: cannot read ${path}: file not found; name the file of a session\n`,
+    `allm-ts: cannot read ${path}: file not found; name the file of a session\n`,
   ])
 })

@@ -28,7 +28,7 @@ export interface Playing {
   readonly hearsCtrlC: () => boolean
 }
 
-/** Starts `allm` with these arguments. Its input stays open until `type('')`, unless `input` is given. */
+/** Starts `allm-ts` with these arguments. Its input stays open until `type('')`, unless `input` is given. */
 export function start(
   argv: readonly string[],
   { input, ...world }: Partial<Io> & { readonly input?: string } = {},
@@ -60,7 +60,7 @@ export function start(
   }
 }
 
-/** Runs `allm` to its end. */
+/** Runs `allm-ts` to its end. */
 export function allm(
   argv: readonly string[],
   world: Partial<Io> & { readonly input?: string } = {},

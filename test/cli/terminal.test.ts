@@ -82,7 +82,7 @@ describe.skipIf(openTerminal === undefined)(
       await using server = await createFakeServer({ scripts })
       const provider = ['--provider', 'openai', '--model', 'm', '--base-url', server.openaiBaseUrl]
       const terminal = await openAllm('chat', '--session', path, ...provider)
-      await see(terminal, 'allm chat with openai m')
+      await see(terminal, 'allm-ts chat with openai m')
       terminal.press('tell me a story\r')
       await see(terminal, 'Once upon a time')
       terminal.press('\x03')

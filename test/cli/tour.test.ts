@@ -13,7 +13,7 @@ import { allm, hastyClock, scratch } from './support.ts'
 describe('on the Fake', () => {
   test('the tour prints what the README shows, and exits 0', async () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
-    const [, shown] = /^```text\n(allm tour[^]*?)^```$/m.exec(readme) ?? []
+    const [, shown] = /^```text\n(allm-ts tour[^]*?)^```$/m.exec(readme) ?? []
     const { code, stdout, stderr } = await allm(['tour'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toBe(shown)
@@ -67,7 +67,7 @@ describe('with a real provider', () => {
       clock: hastyClock,
     })
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toContain(`allm tour on ${provider} m\n`)
+    expect(stdout).toContain(`allm-ts tour on ${provider} m\n`)
     expect(stdout).toContain('model  abcdefgh…\n')
     expect(stdout).toContain('model  The plan.\n')
     expect(stdout).toContain('(completed: 8 messages, 3 tool calls, 3 tool runs)')

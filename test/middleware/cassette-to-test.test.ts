@@ -165,7 +165,7 @@ describe('what it writes', () => {
 
   test('reads like a test that a person wrote', () => {
     expect(cassetteToTest(simple, { file: './cassette.json', tools: './tools.ts' }))
-      .toBe(`// Made from ./cassette.json by allm test. It is yours now: change what it expects.
+      .toBe(`// Made from ./cassette.json by allm-ts test. It is yours now: change what it expects.
 // It runs the tools of ./tools.ts for real: what they pay, send or delete is paid, sent or deleted again by every run of
 // this test. Import a module with harmless ones, or make it without --tools and --engine: then recordedTools answers what was recorded.
 import { readFileSync } from 'node:fs'

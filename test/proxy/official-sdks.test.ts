@@ -17,7 +17,7 @@ const respond = { model: 'gpt-5', input: 'hi' }
 const claude = { model: 'claude-sonnet-4-6', max_tokens: 100, messages }
 const google = { model: 'gemini-2.5-flash', contents: 'hi' }
 
-// The packages find the address in the environment, as they do under `allm record`.
+// The packages find the address in the environment, as they do under `allm-ts record`.
 const openai = (): OpenAI => new OpenAI({ apiKey: 'sk-test', maxRetries: 0 })
 const anthropic = (): Anthropic => new Anthropic({ apiKey: 'sk-test', maxRetries: 0 })
 const genai = (): GoogleGenAI => new GoogleGenAI({ apiKey: 'AIza-test' })

@@ -146,7 +146,8 @@ function Refused({
       {isUnknown && (
         <p class="quiet-text">
           Log in to the service that shows this page and load it again, or give the token: of{' '}
-          <code>allm inspect</code> it is in the address that was printed, and every tab needs it.
+          <code>allm-ts inspect</code> it is in the address that was printed, and every tab needs
+          it.
         </p>
       )}
       {isUnknown ? (

@@ -542,7 +542,7 @@ function TestDialog({ test, onClose }: { test: SavedTest; onClose: () => void })
       <p class="quiet-text">
         {test.tools === 'engine'
           ? 'The test runs the tools of the engine that the inspector was started with, and none of their calls may fail.'
-          : 'The tools of the test answer what was recorded. With allm test --engine it runs your own.'}
+          : 'The tools of the test answer what was recorded. With allm-ts test --engine it runs your own.'}
       </p>
       {test.files.map(({ path, text }) => (
         <div key={path} class="saved-file">
