@@ -140,7 +140,7 @@ export function agentTool<
     handler: (args, given) =>
       runAgent({ name, promptOf, maxTurns, instructions, maxDepth, engine }, args, given),
   })
-  const agent: Tool = { ...made, agent: { engine } }
+  const agent: Tool = Object.freeze({ ...made, agent: Object.freeze({ engine }) })
   // The options say what its name and its arguments are.
   return agent as AgentTool<Schema, Name, Inner>
 }

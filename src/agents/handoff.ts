@@ -80,7 +80,8 @@ export function handoff<
     },
   })
   // The options say what its name and its arguments are.
-  return { ...made, handoff: { engine: target, by } } as HandoffTool<Schema, Name, Next>
+  const over: Tool = Object.freeze({ ...made, handoff: Object.freeze({ engine: target, by }) })
+  return over as HandoffTool<Schema, Name, Next>
 }
 
 /** A tool that hands over. The tools of the next engine are called in the same run. */
@@ -94,7 +95,7 @@ const resultText = /* @__PURE__ */ must('a text', (value) => typeof value === 's
 
 // Which engine goes on
 
-const by: Handoffs = { contextAfter, engineAfter, onlyOne }
+const by: Handoffs = Object.freeze({ contextAfter, engineAfter, onlyOne })
 
 function contextAfter(entry: RunContext, messages: readonly Message[]): RunContext {
   const engine = lastEngine(entry.engine, entry.tools, messages)

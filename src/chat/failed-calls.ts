@@ -1,5 +1,6 @@
 import type { OnToolError } from '../contracts/options.ts'
 import type { ToolResultEncoder } from '../contracts/tool.ts'
+import { copyOf } from '../core/frozen.ts'
 import { span } from '../core/telemetry.ts'
 import { EngineError, ToolError, type ToolErrorReason } from '../errors/errors.ts'
 import { redact } from '../errors/redact.ts'
@@ -51,8 +52,8 @@ async function unknownCall(call: ToolCall, run: ToolRun): Promise<Batch> {
   const trace = span('tool', run, run.trace.parent, () => callFacts(call, undefined, run))
   const startedAt = run.clock.now()
   const error = noSuchTool(call, [])
-  const decision = await decide(run.onToolError, call, error)
   const told = JSON.stringify({ error: shorten(error.message) })
+  const decision = await decide(run.onToolError, call, error)
   const event = failureEvent(call, decision, told, (value) => encoded(value, run))
   trace.error(error)
   const result = { error: error.toJSON() }
@@ -136,12 +137,19 @@ export function decide(
     return { type: 'halt', error: unusable(call, error, message, thrown) }
   }
   try {
-    const answer: unknown = policy(call, error)
+    const answer: unknown = policy(copyOf(call), errorCopy(error))
     if (!isThenable(answer)) return decisionOf(answer, call, error)
     return Promise.resolve(answer).then((settled) => decisionOf(settled, call, error), failed)
   } catch (thrown) {
     return failed(thrown)
   }
+}
+
+/** An error that the policy may change. */
+function errorCopy(error: ToolError): ToolError {
+  const { reason, message, cause, metadata, requestId, toolName, toolCallId } = error
+  const details = { cause, metadata: copyOf(metadata), requestId, toolName, toolCallId }
+  return new ToolError(reason, message, details)
 }
 
 function decisionOf(

@@ -1,5 +1,6 @@
 import type { PrepareStep } from '../contracts/options.ts'
 import { onAbort } from '../core/abort.ts'
+import { frozen, frozenEvents, withFrozenMembers } from '../core/frozen.ts'
 import { span, traceOf, type Span, type SpanFacts, type SpanOutcome } from '../core/telemetry.ts'
 import { isAllmError, StreamError } from '../errors/errors.ts'
 import {
@@ -124,23 +125,24 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
           throwIfStopped(loop)
         }
       }
-      const step = completedStep(loop, answer)
+      const step = withFrozenMembers(completedStep(loop, answer))
       const halted = restsAfter(loop, step) ?? limitAfter(loop, step)
       const reason = halted instanceof Promise ? await halted : halted
       const repair =
         reason === 'completed' ? await waitFor(loop, checkedAnswer(loop, step)) : undefined
-      const closed = closedStep(loop, step, reason, repair)
+      const closed = withFrozenMembers(closedStep(loop, step, reason, repair))
       const onStep = optionOf(loop.context, 'onStep')
       // If it fails, the step has not ended: a run that is resumed goes on with it and calls the hook again.
       if (onStep !== undefined) {
         await callHook(loop, 'onStep', () => onStep(resultAfter(loop, closed)))
       }
+      const { newMessages } = closed
       const batch = endStep(loop, closed)
       spans.endStep(step)
       yield batch
       if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
       // From here on another engine may answer.
-      handOver(loop, closed.newMessages)
+      handOver(loop, newMessages)
     }
     // The loop ends between two steps.
     yield emitEnd(loop, [{ type: 'chat_completed', result: chatResult(loop, loop.haltedReason) }])
@@ -164,7 +166,8 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
  * Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run: what has
  * happened stays.
  */
-function emit({ context, state }: LoopState, batch: Batch): Batch {
+function emit({ context, state }: LoopState, given: Batch): Batch {
+  const batch = frozenEvents(given)
   let failure: StreamError | undefined
   for (const event of batch) {
     foldEvent(state, event)
@@ -178,7 +181,8 @@ function emit({ context, state }: LoopState, batch: Batch): Batch {
  * Shows the events that end a step or the run to the caller's observer, and folds them. If that throws, an `error` takes their place:
  * nothing has ended, and a run that is resumed shows them again.
  */
-function emitEnd({ context, state }: LoopState, batch: Batch): Batch {
+function emitEnd({ context, state }: LoopState, given: Batch): Batch {
+  const batch = frozenEvents(given)
   for (const event of batch) {
     const failure = show(optionOf(context, 'onEvent'), event)
     if (failure !== undefined) return [failed(state, failure)]
@@ -310,7 +314,7 @@ function limitAfter(
     // The answer that a run goes on with was counted before.
     if (loop.continued && Object.keys(own[0]?.usage ?? {}).length === 0) own.shift()
     const usage = addUsage(told, totalUsage(after))
-    return haltWhen(toStepResult(after), { usage, answers: [...own, ...innerAnswers] })
+    return haltWhen(toStepResult(after), { usage, answers: [...own, ...frozen(innerAnswers)] })
   })
   return halting.then((halts) => (halts ? 'halt_when' : limit))
 }

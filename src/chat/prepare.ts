@@ -9,6 +9,7 @@ import type {
 import { toolRunner, type Tool } from '../contracts/tool.ts'
 import { unlessStopped } from '../core/abort.ts'
 import { digestOf } from '../core/digest.ts'
+import { frozen } from '../core/frozen.ts'
 import { unobserved, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { createCollector, isCancellation, midStep, type Collector } from '../run/collector.ts'
@@ -152,6 +153,7 @@ export function createLoop(
 ): LoopState {
   const entry = runContext(engine, options, session)
   const approved = decisionsOf(start.state, options?.approvals, entry)
+  ownState(start.state)
   const { kind } = start
   const runner = start.runner ?? runnerOf(entry.tools)
   const settings = settingsOf(contextAfter(entry, start.state.thread.messages), { kind, runner })
@@ -171,8 +173,8 @@ export function createLoop(
     entry,
     state: start.state,
     continued: start.state.active,
-    decisions: [...(start.decisions ?? []), ...approved],
-    late: start.late ?? [],
+    decisions: frozen([...(start.decisions ?? []), ...approved]),
+    late: frozen(start.late ?? []),
     inner: start.inner ?? {},
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     changes: undefined,
@@ -189,6 +191,12 @@ export function createLoop(
   }
 }
 
+/** What a run starts from is the caller's. Callbacks see it, so the run goes on with frozen copies of what is not frozen yet. */
+function ownState(state: Collector): void {
+  const { thread, end, toolMessages, results, halts, requested } = state
+  Object.assign(state, frozen({ thread, end, toolMessages, results, halts, requested }))
+}
+
 function settingsOf(
   context: RunContext,
   { kind, runner: known }: Pick<LoopStart, 'kind' | 'runner'>,
@@ -201,7 +209,7 @@ function settingsOf(
     format,
     finalize: finalizes(context, kind) && format !== undefined,
     tools: toolRun(context, runner?.table(context.tools) ?? noTools),
-    specs: runner?.specs(context.tools, optionOf(context, 'toolChoice')) ?? [],
+    specs: frozen(runner?.specs(context.tools, optionOf(context, 'toolChoice')) ?? []),
     runner,
   }
 }
@@ -408,7 +416,7 @@ const noTools: ToolRun['tools'] = new Map()
 export function nextStep({ state, turns, context, stop }: LoopState): NextStep {
   return {
     signal: stop.signal,
-    messages: state.thread.messages,
+    messages: Object.freeze(state.thread.messages),
     stepNumber: state.active ? turns - 1 : turns,
     steps: state.steps,
     context: context.context(),
@@ -456,14 +464,14 @@ function pickedTools(
   const runnable = isBound ? mergeByName(context.tools, picked) : picked
   return {
     tools: { ...loop.tools, tools: loop.runner?.table(runnable) ?? noTools },
-    specs: loop.runner?.specs(picked, choice) ?? [],
+    specs: frozen(loop.runner?.specs(picked, choice) ?? []),
   }
 }
 
 /** The request of the next turn. */
 export function turnRequest(loop: LoopState): ModelRequest {
   const { changes } = loop
-  const draft = { messages: changes?.messages ?? loop.state.thread.messages }
+  const draft = { messages: frozen(changes?.messages) ?? loop.state.thread.messages }
   if (isFinalizing(loop)) {
     const { providerOptions, ...request } = buildRequest(loop.context, draft, {
       ...changes,

@@ -3,6 +3,7 @@ import { redact } from '../errors/redact.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { defined, isObject, keysOf } from '../types/guards.ts'
+import { withFrozenMembers } from './frozen.ts'
 import {
   maxTraceLength,
   observed,
@@ -131,15 +132,17 @@ const observation: Observation = {
   },
 }
 
-/** Calls every listener. */
+/** Calls every listener, each with an event of its own. Nobody can change what an event has of the run. */
 function emit(said: TelemetryEvent): void {
-  const event = defined<TelemetryEvent>(said)
+  const whole = defined<TelemetryEvent>(said)
+  const { content: _hidden, ...known } = 'content' in whole ? whole : { ...whole, content: null }
+  const event: TelemetryEvent = withFrozenMembers(known)
+  let shown: TelemetryEvent | undefined
   for (const subscription of subscriptions) {
-    if (subscription.content === true || !('content' in event)) call(subscription, event)
-    else {
-      const { content: _hidden, ...rest } = event
-      call(subscription, rest)
-    }
+    if (subscription.content === true) {
+      shown ??= withFrozenMembers(whole)
+      call(subscription, { ...shown })
+    } else call(subscription, { ...event })
   }
 }
 

@@ -160,7 +160,7 @@ function noMessage() {
 }
 
 /** Lists in a state are replaced and never changed, so all states share the empty one. */
-const none: readonly never[] = []
+const none: readonly never[] = Object.freeze([])
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
 export function applyEvent(state: Collector, event: StreamEvent): Collector {
@@ -360,15 +360,17 @@ function completeStep(state: Collector, event: StepCompleted): void {
     continued ? beforeAnswer(state.thread) : state.thread,
     ...newMessages,
   )
+  Object.freeze(state.thread.messages)
   const step = defined<ChatStep>({
     response,
     newMessages,
-    toolResults: newMessages.filter((message) => message.role === 'tool'),
+    toolResults: Object.freeze(newMessages.filter((message) => message.role === 'tool')),
     manualToolCalls,
     halt,
     continues: event.continues,
   })
-  state.steps = [...state.steps, step]
+  // Hooks see the steps. Those that are there already are not copied for each.
+  state.steps = Object.freeze([...state.steps, Object.freeze(step)])
   state.haltedReason = event.haltedReason
   const halts = inCallOrder(state.halts, response)
   state.questions = halts.filter(({ reason }) => reason === 'ask_user')

@@ -182,7 +182,7 @@ function withInstructions(
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
     throw refusal('invalid_options', 'instructions', problem)
   }
-  const first: Message = { role: 'system', content }
+  const first: Message = Object.freeze({ role: 'system', content })
   instructionMessages.add(first)
   return [first, ...messages]
 }
@@ -212,7 +212,8 @@ export function show(
   event: StreamEvent,
 ): StreamError | undefined {
   try {
-    const returned: unknown = observer?.(event)
+    // A copy: what an observer does to its event, the consumer and the fold do not see.
+    const returned: unknown = observer?.({ ...event })
     if (isThenable(returned)) Promise.resolve(returned).catch(rejected)
     return undefined
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, ToolMode } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
+import { frozen } from '../core/frozen.ts'
 import { span, type Span } from '../core/telemetry.ts'
 import { ValidationError, type AllmError } from '../errors/errors.ts'
 import { assertOptions, describe } from '../schema/checks.ts'
@@ -135,9 +136,10 @@ export function checkedRequest(
   options: CallOptions | undefined,
 ): { readonly context: RunContext; readonly draft: RequestDraft; readonly request: ModelRequest } {
   const context = runContext(engine, options)
-  const draft: RequestDraft = isMessages(input)
+  const given: RequestDraft = isMessages(input)
     ? { messages: toMessages(input) }
     : checkedKeys(input)
+  const draft = { ...given, messages: frozen(given.messages) }
   const request = buildRequest(context, draft)
   checkRequest(context, request)
   return { context, draft, request }

@@ -2,6 +2,7 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
 import { onAbort, unlessStopped } from '../core/abort.ts'
 import type { Clock } from '../core/clock.ts'
+import { frozen, frozenEvents } from '../core/frozen.ts'
 import type { NewId } from '../core/ids.ts'
 import { keyFor } from '../core/keys.ts'
 import { retry } from '../core/retry.ts'
@@ -128,7 +129,7 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
   return {
     adapter,
     provider: adapter.provider,
-    request,
+    request: sealed(request),
     // What is sent may be a part of the thread, or other messages.
     history: [...request.messages, ...thread.messages],
     requestId,
@@ -153,6 +154,11 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
     retry: call.retry ?? engine.defaults.retry,
     onEvent: optionOf(context, 'onEvent'),
   }
+}
+
+/** A request that nobody can change: not the adapter, not a hook of a middleware, not a listener. Its messages are the run's own, frozen. */
+function sealed({ messages, ...settings }: ModelRequest): ModelRequest {
+  return Object.freeze(merged(frozen(settings), { messages: Object.freeze(messages) }))
 }
 
 /** The engine's headers, with the call's over them. */
@@ -540,9 +546,10 @@ async function cutAttempt(attempt: Attempt): Promise<void> {
 function foldBatch(
   state: Collector,
   call: ModelCall,
-  batch: ModelBatch,
+  given: ModelBatch,
   problem: StreamError | undefined,
 ): Batch {
+  const batch = frozenEvents(given)
   let failure: StreamError | undefined
   let taken = batch
   for (let index = 0; index < batch.length; index++) {

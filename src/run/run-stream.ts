@@ -235,11 +235,17 @@ interface Reading {
  * one before it, with the events delivered since.
  */
 function current(run: Reading): Collector {
-  const { batch, at } = run
-  if (at === batch?.length) return run.state
-  for (const event of batch?.slice(run.folded, at) ?? []) run.fold.add(run.before, event)
-  run.folded = at
-  return run.before
+  return run.at === run.batch?.length ? run.state : run.before
+}
+
+/** Folds what is about to be delivered. What the consumer does to an event then never reaches the state. */
+function foldDelivered(run: Reading, batch: Batch): void {
+  // After the whole batch the state is that of the source.
+  if (run.at === batch.length) return
+  for (; run.folded < run.at; run.folded++) {
+    const event = batch[run.folded]
+    if (event !== undefined) run.fold.add(run.before, event)
+  }
 }
 
 /** Asks for the next batch. */
@@ -309,7 +315,9 @@ function eventIterator(run: Reading, leave: () => Promise<void>): Events {
   return reader(run, leave, (batch) => {
     while (run.at < batch.length) {
       const value = batch[run.at++]
-      if (value !== undefined && (keep === undefined || keep(value))) return value
+      if (value === undefined || keep?.(value) === false) continue
+      foldDelivered(run, batch)
+      return value
     }
     return undefined
   })

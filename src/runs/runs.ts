@@ -1,6 +1,7 @@
 import type { Engine } from '../contracts/engine.ts'
 import { linkedAbort, onAbort } from '../core/abort.ts'
 import { reasonOf, startTimer, systemClock, type CancelTimer, type Clock } from '../core/clock.ts'
+import { frozen } from '../core/frozen.ts'
 import { randomId } from '../core/ids.ts'
 import { warnOnce } from '../core/warning.ts'
 import { SessionError, StreamError } from '../errors/errors.ts'
@@ -465,7 +466,8 @@ function checkedEngine(
   make: (session: Session) => Engine | Promise<Engine>,
 ): AdvanceOptions['engineFor'] {
   return async (session) => {
-    const made: unknown = await make(session)
+    // The run goes on with the session, so the function only looks at it.
+    const made: unknown = await make(frozen(session))
     // It is checked here.
     engineParts(
       made as Engine,

@@ -24,11 +24,11 @@ import { projectTools, toolTable } from './compact-tools.ts'
 import { assertFits } from './execute.ts'
 
 /** What `tool` brings to a loop. A session adds what it knows of earlier runs. */
-export const runner: ToolRunner = {
+export const runner: ToolRunner = Object.freeze({
   table: toolTable,
   specs: projectTools,
   settleCalls,
-}
+})
 
 /**
  * Decides about the unanswered calls of an answer: run now, answered without running, or waiting for somebody.

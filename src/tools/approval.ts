@@ -2,10 +2,11 @@ import { deniedEvent, messageOf } from '../chat/failed-calls.ts'
 import type { Judged } from '../chat/handoff.ts'
 import { isCallersCall, type ToolRun } from '../chat/tool-run.ts'
 import type { Tool } from '../contracts/tool.ts'
+import { copyOf } from '../core/frozen.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { ToolCall } from '../types/message.ts'
-import { checkArguments } from './execute.ts'
+import { checkArguments, readOnly } from './execute.ts'
 
 /**
  * Decides about a call before it runs. Returns a promise only if something has to be waited for. With `leaveManual` the caller answers
@@ -70,7 +71,7 @@ async function approval(
         typeof needsApproval === 'function' ? await needsApproval(args, { context }) : true
       return needed === false ? approved : asked(call)
     }
-    const verdict: unknown = await approve(call, { tool, context })
+    const verdict: unknown = await approve(copyOf(call), { tool: readOnly(tool), context })
     if (verdict === 'run') return approved
     if (isObject(verdict) && typeof verdict['deny'] === 'string') {
       return deniedEvent(call, verdict['deny'])

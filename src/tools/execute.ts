@@ -9,6 +9,7 @@ import {
   type Tool,
 } from '../contracts/tool.ts'
 import { reasonOf } from '../core/clock.ts'
+import { copyOf } from '../core/frozen.ts'
 import type { Span } from '../core/telemetry.ts'
 import type { ToolError } from '../errors/errors.ts'
 import { readObject } from '../make/gate.ts'
@@ -78,7 +79,9 @@ function invoke(
     const options = handlerOptions(execution)
     const { args } = checked
     const answer: unknown =
-      executor === undefined ? tool.handler?.(args, options) : executor(tool, args, options)
+      executor === undefined
+        ? tool.handler?.(args, options)
+        : executor(readOnly(tool), args, options)
     if (!isThenable(answer)) return readOutcome(call, answer, tool)
     return Promise.resolve(answer).then(
       (value) => readOutcome(call, value, tool),
@@ -87,6 +90,11 @@ function invoke(
   } catch (thrown) {
     return { type: 'error', error: raised(call, thrown) }
   }
+}
+
+/** A tool that a policy or an executor cannot change. Only one that was put together by hand is copied: `tool` freezes what it makes. */
+export function readOnly(tool: Tool): Tool {
+  return Object.isFrozen(tool) ? tool : Object.freeze({ ...tool })
 }
 
 /** A call, the tool that it names, and the batch that it belongs to. */
@@ -222,7 +230,7 @@ function handlerOptions(execution: Execution): HandlerOptions {
   const options: HandlerOptions = {
     signal: control.signal,
     context: context(),
-    toolCall: call,
+    toolCall: copyOf(call),
     idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
     progress,
     sessionId,

@@ -100,17 +100,18 @@ export interface Answer {
  * The caller gets the whole error. The model gets one sentence of it, or what the policy returned instead.
  */
 function answerFailure(execution: CallContext, error: ToolError): Answer | Promise<Answer> {
-  const decision = decide(execution.run.onToolError, execution.call, error)
-  return decision instanceof Promise
-    ? decision.then((decided) => answerDecided(execution, error, decided))
-    : answerDecided(execution, error, decision)
-}
-
-function answerDecided(execution: CallContext, error: ToolError, decision: ErrorDecision): Answer {
   const { call, tool, run } = execution
+  // The policy may change what the error was caused by.
+  const told = errorContent(error, tool)
+  const result = { error: error.toJSON() }
   const encode = (value: unknown): Message['content'] => encodeResult(value, run.encoder).content
-  const event = failureEvent(call, decision, errorContent(error, tool), encode)
-  return { result: { error: error.toJSON() }, event, error }
+  const answerDecided = (decision: ErrorDecision): Answer => ({
+    result,
+    event: failureEvent(call, decision, told, encode),
+    error,
+  })
+  const decision = decide(run.onToolError, call, error)
+  return decision instanceof Promise ? decision.then(answerDecided) : answerDecided(decision)
 }
 
 /** A handler's value in its two forms: what the model reads, and plain data for events. */
@@ -141,7 +142,9 @@ export function encodeResult(
     const json = plainJson(value)
     return { content: typeof value === 'string' ? value : JSON.stringify(json), json }
   }
-  return { content: encodedText(encoder(value)), json: describedJson(value) }
+  // First the copy: an encoder may change the value.
+  const json = describedJson(value)
+  return { content: encodedText(encoder(value)), json }
 }
 
 /** The parts of a result that `content` made. Throws a `TypeError` when they are not parts of a result. */

@@ -4,6 +4,7 @@ import type { ApprovePolicy, OnToolError } from '../contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../contracts/tool.ts'
 import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
+import { frozenEvents } from '../core/frozen.ts'
 import { randomId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
@@ -103,8 +104,10 @@ export function streamToolCalls(
   const reading: BatchSource = {
     next: async () => {
       const read = await source.next()
-      if (read.done !== true) for (const event of read.value) foldEvent(state, event)
-      return read
+      if (read.done === true) return read
+      const value = frozenEvents(read.value)
+      for (const event of value) foldEvent(state, event)
+      return { done: false, value }
     },
     async return() {
       left = true

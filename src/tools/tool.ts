@@ -6,6 +6,7 @@ import {
   type Tool,
   type ToolHandler,
 } from '../contracts/tool.ts'
+import { frozen } from '../core/frozen.ts'
 import { assertOptions, assertValid, refusal } from '../schema/checks.ts'
 import { assertMeaning, toJsonSchema, type AnySchema } from '../schema/derive-schema.ts'
 import { describesObjects } from '../schema/flatten-schema.ts'
@@ -195,7 +196,8 @@ function make<Args, Needs extends object, Schema extends AnySchema, Name extends
   const made: Tool<Typed, Needs, Types> = {
     ...defined<Tool<Typed, Needs, Types>>({
       ...rest,
-      schema: json,
+      // What a policy or an executor does to a tool must not change the tool.
+      schema: frozen(json),
       input,
       manual,
       compact,
@@ -205,5 +207,5 @@ function make<Args, Needs extends object, Schema extends AnySchema, Name extends
   }
   assertValid('invalid_tool', validateTool(made))
   // Arguments that are not JSON are typed for the handler alone.
-  return made as MadeTool<Typed, Settled<Needs>, Types>
+  return Object.freeze(made) as MadeTool<Typed, Settled<Needs>, Types>
 }

@@ -506,7 +506,7 @@ test('the reducer of such a reply keeps the queued questions', async () => {
   expect(stream.session.moreQuestions).toMatchObject([{ toolCallId: 'c3' }])
 })
 
-test('a session stream reads each delta twice: at the gate and in the one fold', async () => {
+test('a session stream reads each delta at the gate, in the one fold, and for its reader in the middle of a batch', async () => {
   let reads = 0
   const delta: ModelEvent = {
     type: 'text_delta',
@@ -530,5 +530,5 @@ test('a session stream reads each delta twice: at the gate and in the one fold',
   for await (const event of stream) if (event.type === 'text_delta') seen++
 
   expect(stream.session.status).toBe('completed')
-  expect({ seen, reads }).toEqual({ seen: 10, reads: 20 })
+  expect({ seen, reads }).toEqual({ seen: 10, reads: 25 })
 })
