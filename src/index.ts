@@ -81,14 +81,8 @@ export {
   unwrap,
   textDeltas,
 } from './run/read-stream.ts'
-export {
-  createCollector,
-  type Collector,
-  applyEvent,
-  toResponse,
-  toChatResult,
-  toStepResult,
-} from './run/collector.ts'
+export { applyEvent, toChatResult, toStepResult } from './run/collector.ts'
+export { createCollector, type Collector, toResponse } from './run/state.ts'
 export { partialOutput, type PartialOutput } from './run/partial-output.ts'
 export { agentTool, type AgentToolOptions } from './agents/agent-tool.ts'
 export { handoff, type HandoffOptions } from './agents/handoff.ts'

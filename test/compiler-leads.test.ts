@@ -97,7 +97,7 @@ const changes: readonly Change[] = [
     places: [
       'types/events.ts',
       'make/gate.ts',
-      'run/collector.ts',
+      'run/state.ts',
       'conformance/stream-answers.ts',
       'server/plan.ts',
       'cli/narrator.ts',

@@ -14,7 +14,6 @@ import { errorFromJSON } from '../errors/error-json.ts'
 import { fail } from '../make/outcomes.ts'
 import { engineParts } from '../run/context.ts'
 import { innerEngine } from '../run/engine.ts'
-import { foldInnerRuns } from '../run/inner-runs.ts'
 import { checkOutput, outputSchema } from '../run/output.ts'
 import {
   assertOptions,
@@ -113,7 +112,6 @@ export function agentTool<
   const { name, description, engine, input, prompt, maxTurns, instructions } = options
   const { timeoutMs, needsApproval, maxDepth = defaultMaxDepth } = options
   engineParts(engine, 'engine of agentTool')
-  foldInnerRuns()
   assertValid(
     'invalid_tool',
     join(

@@ -1,17 +1,11 @@
 import type { Engine } from '../contracts/engine.ts'
 import type { ToolMode } from '../contracts/options.ts'
 import type { Tool, TypesOf } from '../contracts/tool.ts'
-import {
-  failureOf,
-  foldEvent,
-  toChatResult,
-  toStepResult,
-  withPartial,
-  type Collector,
-} from '../run/collector.ts'
+import { foldEvent, toChatResult, toStepResult } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
 import { plainOptions, type AnyFormat, type OptionsWith, type WithOutput } from '../run/output.ts'
 import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
+import { failureOf, withPartial, type Collector } from '../run/state.ts'
 import { shownEvent } from '../run/view-event.ts'
 import type { TypedEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'

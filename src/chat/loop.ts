@@ -9,20 +9,18 @@ import {
   inCallOrder,
   innerPending,
   isDone,
-  partialMessages,
   restingReason,
   runsTools,
   stepError,
-  toResponse,
   toStepResult,
   totalUsage,
   turnText,
-  type Collector,
 } from '../run/collector.ts'
 import { callMetadata, hookFailure, optionOf, show } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
+import { partialMessages, toResponse, type Collector } from '../run/state.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { Message, ToolCall } from '../types/message.ts'

@@ -12,7 +12,6 @@ import { digestOf } from '../core/digest.ts'
 import { frozen } from '../core/frozen.ts'
 import { unobserved, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
-import { createCollector, isCancellation, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
   callMetadata,
@@ -24,6 +23,7 @@ import {
 } from '../run/context.ts'
 import { assertRepairable } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
+import { createCollector, isCancellation, midStep, type Collector } from '../run/state.ts'
 import { assertValid, describe, refusal } from '../schema/checks.ts'
 import { validateStepChanges } from '../schema/options.ts'
 import type { Issue } from '../types/error-data.ts'

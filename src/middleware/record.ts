@@ -5,8 +5,8 @@ import { errorToJSON } from '../errors/error-json.ts'
 import { EngineError, isAllmError, StreamError, ValidationError } from '../errors/errors.ts'
 import type { AllmError } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
-import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
+import { failureOf } from '../run/state.ts'
 import {
   anyFunction,
   assertValid,

@@ -1,7 +1,7 @@
 import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { AdapterError, ValidationError } from '../errors/errors.ts'
-import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
+import { failureOf } from '../run/state.ts'
 import { assertValid, must, optionsOf, type Check } from '../schema/checks.ts'
 import { parseCassette, type Cassette, type CassetteCall } from '../testing/cassette.ts'
 import { callLog, type RecordedCall } from '../testing/fake.ts'

@@ -1,19 +1,4 @@
-import { errorFromJSON } from '../errors/error-json.ts'
-import { AdapterError, isAllmError, type AllmError } from '../errors/errors.ts'
-import {
-  addImage,
-  addItem,
-  addSources,
-  clearDraft,
-  closeBlock,
-  draftMessage,
-  growBlock,
-  growCall,
-  messageDraft,
-  openCall,
-  setCall,
-  type MessageDraft,
-} from '../make/message-builder.ts'
+import { AdapterError } from '../errors/errors.ts'
 import {
   askedMessage,
   interruptedMessage,
@@ -21,9 +6,8 @@ import {
   toolMessage,
 } from '../make/tool-messages.ts'
 import type { ErrorData } from '../types/error-data.ts'
-import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
-import { assertNever, defined } from '../types/guards.ts'
-import type { JsonValue } from '../types/json.ts'
+import { innerEvent, innerSession, type StreamEvent } from '../types/events.ts'
+import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import {
   appendMessages,
@@ -34,133 +18,35 @@ import {
 } from '../types/message.ts'
 import {
   addUsage,
+  answerUsage,
+  brokenOff,
   type AnswerUsage,
-  type FinishReason,
   type ModelResponse,
   type Usage,
 } from '../types/response.ts'
 import type {
-  ChatOutcome,
   ChatResult,
   ChatStep,
   HaltedReason,
-  PartialResult,
   PendingApproval,
   StepResult,
   ToolHalt,
 } from '../types/results.ts'
-import type { AnswerFacts, Session, StoredResult } from '../types/session.ts'
-import type { Warning } from '../types/warning.ts'
-
-/** How a message ended, as in its last event. */
-export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
-
-/**
- * Everything that a run emitted so far, folded. Plain values: make one with `createCollector`, read it with `toResponse`,
- * `toStepResult` and `toChatResult`.
- */
-export interface Collector extends MessageDraft {
-  /** The thread that the run started from, with every completed step's messages added. */
-  thread: Thread
-  /** The number of events folded. */
-  count: number
-  requestId: string
-  provider: string
-  id: string | undefined
-  model: string | undefined
-  usage: Usage
-  /** What the run had used before it was cut, besides the answer under way. */
-  spent: Usage
-  /** What results of earlier parts of this run have told. It is in no later result. */
-  told?: Usage | undefined
-  warnings: readonly Warning[]
-  end: MessageEnd | undefined
-  error: ErrorData | undefined
-  /** A message was started and its step is not completed. */
-  active: boolean
-  /** The calls of this step whose handlers were started. */
-  started: readonly string[]
-  /** The results of this step that are not a message yet. */
-  results: readonly StoredResult[]
-  /** The tool messages of this step, in the order of arrival. */
-  toolMessages: readonly Message[]
-  /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
-  tail: readonly Message[]
-  /** The halts of this step, in the order of arrival. */
-  halts: readonly ToolHalt[]
-  /** The calls of this step that wait for approval, in the order of arrival. */
-  requested: readonly PendingApproval[]
-  /** The questions of the last completed step, in the order of its calls. */
-  questions: readonly ToolHalt[]
-  /** The other halts of the last completed step, in the order of its calls. */
-  halted: readonly ToolHalt[]
-  /** The calls of the last completed step that wait for approval, in the order of its calls. */
-  approvals: readonly PendingApproval[]
-  /** The number of completed answers. */
-  answers: number
-  steps: readonly ChatStep[]
-  /** Why the loop ends, as in its last step. */
-  haltedReason: HaltedReason | undefined
-  result: ChatOutcome | undefined
-  /** The agents inside calls that have no result yet. They outlive the step of their call. */
-  inner: readonly InnerRun[]
-  /** What the agents inside calls have used since the run was entered, answer by answer. */
-  innerAnswers?: readonly AnswerUsage[]
-}
-
-/** The run of an agent inside a call. */
-export interface InnerRun {
-  readonly callId: string
-  /** The session that the inner run goes on from. */
-  readonly base: Session
-  /** The fold of its events since. */
-  readonly state: Collector
-  /** Whether this run has entered it. Otherwise an earlier one has, and it waits since. */
-  readonly entered: boolean
-}
-
-/** The state before the first event of a run that starts from `thread`. */
-export function createCollector(thread: Thread = { messages: [], metadata: {} }): Collector {
-  return {
-    thread,
-    count: 0,
-    requestId: '',
-    provider: '',
-    id: undefined,
-    model: undefined,
-    ...noMessage(),
-    spent: {},
-    error: undefined,
-    questions: none,
-    halted: none,
-    approvals: none,
-    answers: 0,
-    steps: none,
-    haltedReason: undefined,
-    result: undefined,
-    inner: none,
-  }
-}
-
-/** What the state has of a message and its tools before the message starts. */
-function noMessage() {
-  // A spread with so many keys after it costs 25 µs on Node 20, and every answer needs two.
-  return Object.assign(messageDraft(), {
-    usage: {},
-    warnings: none,
-    end: undefined,
-    active: false,
-    started: none,
-    results: none,
-    toolMessages: none,
-    tail: none,
-    halts: none,
-    requested: none,
-  } satisfies Partial<Collector>)
-}
-
-/** Lists in a state are replaced and never changed, so all states share the empty one. */
-const none: readonly never[] = Object.freeze([])
+import type { StoredResult } from '../types/session.ts'
+import { enterInner } from './restore.ts'
+import {
+  clearMessage,
+  endedByItself,
+  foldModelEvent,
+  isCancellation,
+  isPaused,
+  none,
+  partialMessages,
+  tailOf,
+  toResponse,
+  type Collector,
+  type InnerRun,
+} from './state.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
 export function applyEvent(state: Collector, event: StreamEvent): Collector {
@@ -188,11 +74,11 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       state.started = [...state.started, event.id]
       break
     case 'tool_progress':
-      if (event.inner !== undefined) innerFold.by?.add(state, event)
+      if (event.inner !== undefined) foldInner(state, event)
       break
     case 'tool_execution_completed':
       state.results = [...state.results, storedResult(event)]
-      innerFold.by?.leave(state, event.id)
+      leaveInner(state, event.id)
       break
     case 'tool_result_encoded':
       addToolMessage(state, resultMessage(event))
@@ -234,22 +120,66 @@ function isInnerCall({ inner, end }: Collector, id: string): boolean {
   return inner.some(({ callId }) => id.startsWith(`${callId}/`))
 }
 
-/** The fold of agents inside calls. What makes agents and what reads sessions puts it in place; a program without either does not load it. */
-export interface InnerFold {
-  /** Folds what an agent inside a call reports. */
-  readonly add: (state: Collector, progress: Progress) => void
-  /** The call has its answer: of its inner run only the usage is kept. */
-  readonly leave: (state: Collector, callId: unknown) => void
-  /** What agents inside calls used, as far as no result has told. */
-  readonly usage: (state: Collector) => Usage
-  /** What the agents that this run has entered wait for. */
-  readonly pending: (state: Collector) => InnerPending
+/** Folds what an agent inside a call reports: where it goes on from, or an event of its own. */
+function foldInner(state: Collector, progress: Progress): void {
+  const { id: callId } = progress
+  const base = innerSession(progress)
+  const known = state.inner.find((run) => run.callId === callId)
+  if (base !== undefined) {
+    // A call that is entered again has the same inner session, which knows what it used.
+    if (known !== undefined && known.base.id !== base.id) leaveInner(state, callId)
+    const entered = { ...enterInner(callId, base), entered: true }
+    const isKnown = state.inner.some((run) => run.callId === callId)
+    state.inner = isKnown
+      ? state.inner.map((run) => (run.callId === callId ? entered : run))
+      : [...state.inner, entered]
+    return
+  }
+  const event = innerEvent(progress)
+  if (known === undefined || event === undefined) return
+  const next = applyEvent(known.state, event)
+  state.inner = state.inner.map((run) => (run === known ? { ...run, state: next } : run))
+  const told = [...answersSince(known.state, next), ...answerOf(known.state, event)]
+  if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
+  // What a result tells is not in the inner session any more.
+  if (event.type === 'chat_completed') state.spent = addUsage(state.spent, event.result.usage)
 }
 
-/** The fold of agents, once it is in place. There is only one. */
-export const innerFold: { by?: InnerFold } = {}
+/** What agents further inside have used by an event. */
+function answersSince(before: Collector, after: Collector): readonly AnswerUsage[] {
+  return (after.innerAnswers ?? []).slice(before.innerAnswers?.length ?? 0)
+}
 
-/** What agents inside calls wait for. The ids of their calls begin with that of the call that they are in. */
+/**
+ * What the answer of a step used, or one that broke off. What was not reported is not known, except of a step that goes on with an
+ * answer: that was counted before.
+ */
+function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[] {
+  const brokeOff = event.type === 'error' && before.active && before.end === undefined
+  if (event.type !== 'step_completed' && !brokeOff) return []
+  const answer = answerUsage(event.type === 'step_completed' ? event.response : before)
+  const continues = event.type === 'step_completed' && event.continues === true
+  if (continues && Object.keys(answer.usage).length === 0) return []
+  const failed = event.type === 'step_completed' ? brokenOff(event.response).map(answerUsage) : []
+  // Answers that broke off before it are not part of the usage of the run, so they are told with it and not beside it.
+  const told = { ...answer, metadata: { fallback: { failed } } }
+  return [failed.length === 0 ? answer : told]
+}
+
+/** The call has its answer: of its inner run only the usage is kept. */
+function leaveInner(state: Collector, callId: unknown): void {
+  const run = state.inner.find((inner) => inner.callId === callId)
+  if (run === undefined) return
+  state.inner = state.inner.filter((inner) => inner !== run)
+  state.spent = addUsage(state.spent, untoldUsage(run))
+}
+
+/** What an inner run used, as far as no result of it has told. */
+function untoldUsage({ state }: InnerRun): Usage {
+  return state.result === undefined ? totalUsage(state) : {}
+}
+
+/** Pending work of inner agents. Their call ids are prefixed with the id of the outer call. */
 export interface InnerPending {
   /** The calls that have no answer because of that. */
   readonly waiting: ReadonlySet<string>
@@ -260,94 +190,33 @@ export interface InnerPending {
 }
 
 /** What the agents that this run has entered wait for. */
-export function innerPending(state: Collector): InnerPending {
-  return innerFold.by?.pending(state) ?? nothingPending
-}
-
-const nothingPending: InnerPending = {
-  waiting: new Set(),
-  halts: none,
-  approvals: none,
-  manual: none,
-}
-
-/** `foldEvent` for the events of a model, so that a program that runs no tools does not have the fold of theirs. */
-export function foldModelEvent(state: Collector, event: ModelEvent): void {
-  state.count++
-  switch (event.type) {
-    case 'text_delta':
-      // The path of most events: a delta of the open block is one append.
-      if (state.openKind === 'text' && state.openIndex === event.index) {
-        state.openText += event.delta
-      } else growBlock(state, 'text', event.index, event.delta)
-      return
-    case 'text_completed':
-      closeBlock(state, 'text', event.index, event)
-      if (event.sources !== undefined) addSources(state, event.sources)
-      return
-    case 'reasoning_delta':
-      growBlock(state, 'reasoning', event.index, event.delta)
-      return
-    case 'reasoning_completed':
-      if (event.item === undefined) closeBlock(state, 'reasoning', event.index, event)
-      else addItem(state, event.item)
-      return
-    case 'tool_call_started':
-      openCall(state, event.id, event.name)
-      markCalls(state)
-      return
-    case 'tool_call_delta':
-      growCall(state, event.id, event.argumentsDelta)
-      markCalls(state)
-      return
-    case 'tool_call_completed':
-      setCall(state, event.call)
-      markCalls(state)
-      return
-    case 'image_completed':
-      addImage(state, event.image)
-      return
-    case 'message_started':
-      startMessage(state, event)
-      return
-    case 'message_completed':
-      completeMessage(state, event)
-      return
-    case 'raw_chunk':
-      return
-    case 'error':
-      state.error = event.error
-      return
-    default:
-      assertNever(event)
+export function innerPending({ inner }: Collector): InnerPending {
+  const waiting = new Set<string>()
+  const halts: ToolHalt[] = []
+  const approvals: PendingApproval[] = []
+  const manual: ToolCall[] = []
+  for (const { callId, base, state, entered } of inner) {
+    const told = state.result
+    // An agent that already waited when it was entered again has no event since.
+    const at = told ?? { ...base, manualToolCalls: base.pendingToolCalls }
+    const { pendingQuestion: question, pendingToolCallId: asking } = at
+    const isNew = entered && (told !== undefined || state.count === 0)
+    const count = at.pendingApprovals.length + at.manualToolCalls.length
+    if (!isNew || (asking === undefined && count === 0)) continue
+    waiting.add(callId)
+    const idOf = (id: string): string => `${callId}/${id}`
+    const own = at.pendingApprovals.map((call) => ({ ...call, id: idOf(call.id) }))
+    approvals.push(...own)
+    manual.push(...at.manualToolCalls.map((call) => ({ ...call, id: idOf(call.id) })))
+    if (asking !== undefined) {
+      const options = at.pendingQuestionOptions
+      const toolCallId = idOf(asking)
+      halts.push(defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }))
+    }
+    const [first] = own
+    if (first !== undefined) halts.push({ reason: 'approval', toolCallId: first.id })
   }
-}
-
-type Started = Extract<StreamEvent, { type: 'message_started' }>
-
-type Completed = Extract<StreamEvent, { type: 'message_completed' }>
-
-function startMessage(state: Collector, event: Started): void {
-  clearMessage(state)
-  state.active = true
-  state.questions = none
-  state.approvals = none
-  state.requestId = event.requestId
-  state.provider = event.provider
-  state.id = event.id
-  state.model = event.model
-  state.usage = event.usage ?? {}
-  state.warnings = event.warnings ?? none
-}
-
-function completeMessage(state: Collector, event: Completed): void {
-  const { message, finishReason, rawFinishReason, metadata, output } = event
-  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata, output })
-  state.active = true
-  state.answers++
-  if (message.toolCalls !== undefined) state.tail = tailOf(state)
-  // The latest count of each field wins.
-  if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
+  return { waiting, halts, approvals, manual }
 }
 
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
@@ -424,7 +293,7 @@ function withMetadata(message: Message, metadata: JsonObject | undefined): Messa
 function addToolMessage(state: Collector, message: Message): void {
   const id = message.toolCallId ?? message.metadata?.['lateResultOf']
   dropResult(state, id)
-  innerFold.by?.leave(state, id)
+  leaveInner(state, id)
   if (message.role !== 'tool') {
     state.thread = appendMessages(state.thread, message)
     return
@@ -444,103 +313,10 @@ function dropResult(state: Collector, id: unknown): void {
   state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
 }
 
-/** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
-function markCalls(state: Collector): void {
-  const added = state.calls[state.tail.length]
-  if (added !== undefined) state.tail = [...state.tail, interruptedMessage(added.id, 'interrupted')]
-}
-
-/** The messages after the answer as it is now. */
-function tailOf(state: Collector): readonly Message[] {
-  return callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls)
-}
-
-/**
- * Clears the message under way and its tools. Completed steps stay.
- *
- * Written out, because it is done between the first byte of an answer and its first event: `Object.assign` takes four microseconds there.
- */
-function clearMessage(state: Collector): void {
-  clearDraft(state)
-  state.usage = {}
-  state.warnings = none
-  state.end = undefined
-  state.active = false
-  state.started = none
-  state.results = none
-  state.toolMessages = none
-  state.tail = none
-  state.halts = none
-  state.requested = none
-}
-
 /** A thread without its last answer and the results after it. */
 function beforeAnswer(thread: Thread): Thread {
   const at = thread.messages.findLastIndex(({ role }) => role === 'assistant')
   return at === -1 ? thread : { ...thread, messages: thread.messages.slice(0, at) }
-}
-
-/** The state of a run that goes on in the middle of a step: its answer is complete, and some of its calls may be answered. */
-export function midStep(
-  thread: Thread,
-  answer: AnswerFacts,
-  message: Message,
-  toolMessages: readonly Message[] = none,
-): Collector {
-  const { requestId, provider, id, model, usage, warnings = none } = answer
-  const { finishReason, rawFinishReason, metadata } = answer
-  const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
-  const known = { requestId, provider, id, model, usage, warnings }
-  return { ...createCollector(thread), ...known, active: true, end, toolMessages }
-}
-
-/** A response, with the validated answer that its last event had. */
-export interface FoldedResponse extends ModelResponse {
-  readonly output?: JsonValue
-}
-
-/**
- * The response so far. After the end of the answer it is the whole response, with the model's own `finishReason`, also if the
- * run failed after it. Before that it is partial: its message is marked `partial`, and its `finishReason` is `error` if the
- * run failed and `other` if it was left.
- *
- * Between two steps of a loop it is the last step's response.
- */
-export function toResponse(state: Collector): FoldedResponse {
-  const last = state.steps.at(-1)
-  if (!state.active && last !== undefined && state.error === undefined) return last.response
-  const { end, error } = state
-  const message = currentMessage(state)
-  return defined<FoldedResponse>({
-    requestId: state.requestId,
-    id: state.id,
-    model: state.model,
-    provider: state.provider,
-    message,
-    outputText: messageText(message),
-    toolCalls: message.toolCalls ?? [],
-    finishReason: end?.finishReason ?? (error === undefined ? 'other' : 'error'),
-    rawFinishReason: end?.rawFinishReason,
-    usage: state.usage,
-    warnings: state.warnings,
-    error,
-    metadata: end?.metadata ?? {},
-    output: end?.output,
-  })
-}
-
-/** The assistant message so far: the adapter's own once it arrived, else the sum of the deltas. */
-function currentMessage(state: Collector): Message {
-  const { end } = state
-  if (end === undefined) {
-    const message = draftMessage(state, state.provider)
-    return { ...message, metadata: { partial: true } }
-  }
-  const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
-  // A simple adapter may leave the message empty and rely on the fold.
-  const message = said ? end.message : draftMessage(state, state.provider)
-  if (!isPaused(end)) return message
-  return { ...message, metadata: { ...message.metadata, paused: true } }
 }
 
 /** The step so far. Its thread can always be sent: open calls are answered by marked messages. */
@@ -594,7 +370,7 @@ function leftOpen({ steps }: Collector): readonly Message[] {
 
 /** Everything that a run used: its own usage, and what agents inside its calls used and have not told. */
 export function totalUsage(state: Collector): Usage {
-  return addUsage(ownUsage(state), innerFold.by?.usage(state) ?? {})
+  return state.inner.reduce((sum, run) => addUsage(sum, untoldUsage(run)), ownUsage(state))
 }
 
 /** The usage of every step, of the message under way, and of what came before a cut. */
@@ -605,64 +381,6 @@ export function ownUsage(state: Collector): Usage {
 }
 
 /**
- * The messages that the step under way adds to the thread: its answer so far, and a message for each of its calls, in the
- * order of the calls.
- *
- * A call without a result is answered by a marked message, so that the thread can be sent. Only the calls in `open`, which
- * the caller has to answer, stay without a message.
- */
-export function partialMessages(
-  state: Collector,
-  open: ReadonlySet<string> = noCalls,
-): readonly Message[] {
-  if (!state.active) return []
-  const message = currentMessage(state)
-  const calls = message.toolCalls ?? []
-  if (calls.length === 0) return message.content.length === 0 ? [] : [message]
-  const reason = interruptedReason(state)
-  const { tail } = state
-  const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
-  return [message, ...(known ? tail : callMessages(state, calls, reason, open))]
-}
-
-/** A message for each call: its result, or a mark. */
-function callMessages(
-  { toolMessages, tail }: Collector,
-  calls: readonly ToolCall[],
-  reason: InterruptedReason,
-  open: ReadonlySet<string>,
-): readonly Message[] {
-  const answers = new Map(toolMessages.map((answer) => [answer.toolCallId, answer]))
-  const messages: Message[] = []
-  calls.forEach(({ id }, index) => {
-    const answer = answers.get(id)
-    const mark = tail[index]
-    if (answer !== undefined) messages.push(answer)
-    else if (open.has(id)) return
-    else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)
-    else messages.push(interruptedMessage(id, reason))
-  })
-  return messages
-}
-
-const noCalls: ReadonlySet<string> = new Set()
-
-function interruptedReason({ end, error }: Collector): InterruptedReason {
-  if (end !== undefined && !endedByItself(end.finishReason)) {
-    return end.finishReason === 'length' || end.finishReason === 'content_filter'
-      ? end.finishReason
-      : 'error'
-  }
-  if (error === undefined) return 'interrupted'
-  return isCancellation(error) ? 'cancelled' : 'error'
-}
-
-/** Whether an error means that the caller stopped the run. */
-export function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
-  return error.kind === 'stream' && error.reason === 'cancelled'
-}
-
-/**
  * Whether the tool calls of an answer may be run.
  *
  * Only an answer that ended by itself has complete calls. The calls of an answer that was cut by `length`, by a filter or
@@ -670,11 +388,6 @@ export function isCancellation(error: { readonly kind: string; readonly reason: 
  */
 export function runsTools(response: Pick<ModelResponse, 'finishReason' | 'toolCalls'>): boolean {
   return response.toolCalls.length > 0 && endedByItself(response.finishReason)
-}
-
-/** Whether a model ended its answer by itself. */
-function endedByItself(finishReason: FinishReason): boolean {
-  return finishReason === 'tool_calls' || finishReason === 'stop'
 }
 
 /** Whether no model call follows a step: something halted or waits, or there was nothing to run. */
@@ -699,14 +412,6 @@ export function restingReason(response: ModelResponse): HaltedReason {
 /** Whether the caller has to answer an item of the provider, such as a request for approval. */
 function awaits({ metadata }: ModelResponse): boolean {
   return metadata['awaits'] !== undefined
-}
-
-/** Whether the provider paused in the middle of its answer. It goes on when the answer is sent back. */
-function isPaused({
-  finishReason,
-  metadata,
-}: Pick<MessageEnd, 'finishReason' | 'metadata'>): boolean {
-  return finishReason === 'other' && metadata?.['paused'] === true
 }
 
 /**
@@ -742,24 +447,6 @@ export function inCallOrder(
     return own === -1 ? toolCalls.findIndex(({ id }) => toolCallId.startsWith(`${id}/`)) : own
   }
   return halts.toSorted((a, b) => placeOf(a) - placeOf(b))
-}
-
-/** The error that stopped a run, with the partial result. A value that is not an error of the library stays as it is. */
-export function withPartial(
-  error: unknown,
-  state: Collector,
-  project: (state: Collector) => PartialResult,
-): unknown {
-  if (isAllmError(error))
-    error.partial = project({ ...state, error: state.error ?? error.toJSON() })
-  return error
-}
-
-/** The error that ended a run, with the partial result. */
-export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
-  const failure = errorFromJSON(error)
-  failure.partial = partial
-  return failure
 }
 
 /**

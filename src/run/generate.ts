@@ -14,14 +14,6 @@ import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import {
-  createCollector,
-  failureOf,
-  foldModelEvent,
-  toResponse,
-  withPartial,
-  type Collector,
-} from './collector.ts'
-import {
   buildRequest,
   keepEvent,
   optionOf,
@@ -42,6 +34,14 @@ import {
   type WithOutput,
 } from './output.ts'
 import { runStream, type RunEnd, type RunFold, type RunStream } from './run-stream.ts'
+import {
+  createCollector,
+  failureOf,
+  foldModelEvent,
+  toResponse,
+  withPartial,
+  type Collector,
+} from './state.ts'
 import { shownModelEvent } from './view-event.ts'
 
 /** A response; with a schema as `responseFormat`, also its validated, typed `output`. */

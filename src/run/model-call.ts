@@ -27,10 +27,10 @@ import type { Batch, FailedAttempt, ModelEvent, StreamEvent } from '../types/eve
 import { assertNever, defined, merged } from '../types/guards.ts'
 import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
-import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
 import { asCallerCounts, optionOf, show, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
+import { createCollector, foldModelEvent, toResponse, type Collector } from './state.ts'
 
 /** A model call as a source of batches. Each batch is folded into `state` before it is emitted. */
 export interface ModelRun extends BatchSource {

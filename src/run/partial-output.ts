@@ -1,9 +1,10 @@
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import { createCollector, failureOf, foldEvent, toResponse } from './collector.ts'
+import { foldEvent } from './collector.ts'
 import { readable } from './read-stream.ts'
 import type { RunStream } from './run-stream.ts'
+import { createCollector, failureOf, toResponse } from './state.ts'
 
 /**
  * The structured answer of a stream while it grows: an object with the members that are there so far.

@@ -5,18 +5,16 @@ import { isObject } from '../types/guards.ts'
 import type { Thread } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import type { ChatResult, StepResult } from '../types/results.ts'
+import { foldEvent, toChatResult, toStepResult } from './collector.ts'
+import { startOf } from './run-stream.ts'
 import {
   createCollector,
   failureOf,
-  foldEvent,
   foldModelEvent,
-  toChatResult,
   toResponse,
-  toStepResult,
   type Collector,
   type FoldedResponse,
-} from './collector.ts'
-import { startOf } from './run-stream.ts'
+} from './state.ts'
 
 /** Events of a run: its stream, a list that was saved, or the batches of an adapter. */
 export type EventSource = AsyncIterable<StreamEvent | Batch> | Iterable<StreamEvent>

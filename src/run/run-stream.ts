@@ -3,7 +3,7 @@ import { withoutPartial } from '../core/telemetry.ts'
 import { StreamError } from '../errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../schema/checks.ts'
 import type { Batch, StreamEvent } from '../types/events.ts'
-import type { Collector } from './collector.ts'
+import type { Collector } from './state.ts'
 import { viewChecks, type ViewEvent, type ViewOptions } from './view-event.ts'
 
 /**

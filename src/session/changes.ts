@@ -16,7 +16,7 @@ import {
   reportedMessage,
   toLateMessage,
 } from '../make/tool-messages.ts'
-import { goesOn, isMark } from '../run/inner-runs.ts'
+import { goesOn, isMark } from '../run/restore.ts'
 import {
   assertValid,
   describe,

@@ -28,15 +28,9 @@ import type {
   ToolsOption,
 } from '../contracts/options.ts'
 import type { Tool } from '../contracts/tool.ts'
-import {
-  createCollector,
-  foldEvent,
-  toChatResult,
-  toStepResult,
-  type Collector,
-} from '../run/collector.ts'
+import { foldEvent, toChatResult, toStepResult } from '../run/collector.ts'
 import { engineParts, keepEvent, runContext } from '../run/context.ts'
-import { goesOn, isMark, restore } from '../run/inner-runs.ts'
+import { goesOn, isMark, restore } from '../run/restore.ts'
 import {
   drained,
   foldedStream,
@@ -47,6 +41,7 @@ import {
   type StreamOptions,
   withGetter,
 } from '../run/run-stream.ts'
+import { createCollector, type Collector } from '../run/state.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { assertValid, within } from '../schema/checks.ts'
 import { isApproved, runner, settleCalls } from '../tools/answer-calls.ts'

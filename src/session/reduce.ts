@@ -2,19 +2,21 @@ import { isAllmError, type AllmError } from '../errors/errors.ts'
 import {
   applyEvent,
   asksAgain,
-  createCollector,
   innerPending,
-  isCancellation,
   isDone,
   ownUsage,
-  partialMessages,
   restingReason,
   stepError,
   toChatResult,
+} from '../run/collector.ts'
+import { goesOn, goOnFrom, restore } from '../run/restore.ts'
+import {
+  createCollector,
+  isCancellation,
+  partialMessages,
   toResponse,
   type Collector,
-} from '../run/collector.ts'
-import { foldInnerRuns, goesOn, goOnFrom, restore } from '../run/inner-runs.ts'
+} from '../run/state.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
@@ -48,7 +50,6 @@ export interface SessionResult<Result = ChatResult> {
 
 /** Starts folding a run's events into a session. Start it from the stream's first `session`. */
 export function reduceSession(base: Session): SessionReducer {
-  foldInnerRuns()
   // A session that rests is not run, so none of its steps goes on.
   return { base, state: rests(base) ? createCollector(base.thread) : goOnFrom(base) }
 }

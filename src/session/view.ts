@@ -1,4 +1,4 @@
-import { isMark, restore } from '../run/inner-runs.ts'
+import { isMark, restore } from '../run/restore.ts'
 import {
   isUsersOwn,
   messageTime,

@@ -2,9 +2,9 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import { systemClock } from '../core/clock.ts'
 import { retry, type RetryPlan } from '../core/retry.ts'
 import { AdapterError, isAllmError, ValidationError } from '../errors/errors.ts'
-import { failureOf } from '../run/collector.ts'
 import { collectBatches } from '../run/read-stream.ts'
 import { retryPlan } from '../run/retry-policy.ts'
+import { failureOf } from '../run/state.ts'
 import {
   assertValid,
   fine,

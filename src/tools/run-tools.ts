@@ -8,15 +8,10 @@ import { frozenEvents } from '../core/frozen.ts'
 import { randomId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
-import {
-  createCollector,
-  foldEvent,
-  inCallOrder,
-  innerPending,
-  type Collector,
-} from '../run/collector.ts'
+import { foldEvent, inCallOrder, innerPending } from '../run/collector.ts'
 import { engineParts } from '../run/context.ts'
 import { runStream, type BatchSource, type RunFold, type RunStream } from '../run/run-stream.ts'
+import { createCollector, type Collector } from '../run/state.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'

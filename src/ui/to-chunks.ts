@@ -1,5 +1,5 @@
 import { errorToJSON } from '../errors/error-json.ts'
-import { isCancellation } from '../run/collector.ts'
+import { isCancellation } from '../run/state.ts'
 import {
   shownEvent,
   showsOf,

@@ -1,5 +1,5 @@
 import { deniedReason, ownContent } from '../make/tool-messages.ts'
-import { isMark } from '../run/inner-runs.ts'
+import { isMark } from '../run/restore.ts'
 import { isUsersOwn } from '../run/view-event.ts'
 import { assertValid, optionsOf } from '../schema/checks.ts'
 import { waitingEvents, waits } from '../session/inner.ts'

@@ -156,7 +156,7 @@ function scene(by: ReadonlySet<Callback>): {
     toolExecutor: async (one, args, options) => {
       const result: unknown = await one.handler?.(structuredClone(args), options)
       on('toolExecutor', one, args, options.toolCall)
-      return result as never
+      return result
     },
     toolResultEncoder: (value) => {
       const text = JSON.stringify(value)
@@ -230,7 +230,9 @@ function difference(changed: readonly string[], expected: readonly string[]): un
   const at = expected.findIndex((line, index) => line !== changed[index])
   if (at === -1) return changed.length === expected.length ? undefined : changed.length
   const [line = '', other = ''] = [expected[at], changed[at]]
-  const from = Math.max(0, [...line].findIndex((letter, index) => letter !== other[index]) - 60)
+  let from = 0
+  while (line[from] === other[from]) from++
+  from = Math.max(0, from - 60)
   return { at, expected: line.slice(from, from + 160), changed: other.slice(from, from + 160) }
 }
 

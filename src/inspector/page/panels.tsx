@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { isCancellation } from '../../run/collector.ts'
+import { isCancellation } from '../../run/state.ts'
 import type { LogEntry } from '../../stores/run-store.ts'
 import { addUsage, type Usage } from '../../types/response.ts'
 import type { Session } from '../../types/session.ts'

@@ -1,4 +1,4 @@
-import { isCancellation } from '../../run/collector.ts'
+import { isCancellation } from '../../run/state.ts'
 import type { CommandEntry, LogEntry } from '../../stores/run-store.ts'
 import type { ErrorData } from '../../types/error-data.ts'
 import { isBoundary, isStreamEvent, type StreamEvent } from '../../types/events.ts'
