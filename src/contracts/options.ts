@@ -72,11 +72,11 @@ export type Instructions<Context = EngineContext> =
 
 /** What `prepareStep` gets to know about the next model call. */
 export interface NextStep<Context = EngineContext> {
-  /** The messages that would be sent, without instructions. */
+  /** The messages that would be sent, without instructions. They are frozen; to send others, return them. */
   readonly messages: readonly Message[]
   /** The number of model calls before it since the user's message; 0 for the first. A run that waited or was cut goes on counting. */
   readonly stepNumber: number
-  /** The steps of this call so far. */
+  /** The steps of this call so far, frozen. */
   readonly steps: readonly ChatStep[]
   readonly context: Context
   /** Aborted when the run is stopped or left. The run does not wait for the hook then. */

@@ -21,7 +21,7 @@ export interface HandlerOptions<Needs extends object = EngineContext> {
    * handler. Its members are the objects that were passed; those of the session are copies.
    */
   readonly context: Needs
-  /** The call that is answered. */
+  /** A copy of the call that is answered. */
   readonly toolCall: ToolCall
   /** The same on every run of this call, also after a crash: pass it to services that must not act twice. */
   readonly idempotencyKey: string

@@ -247,7 +247,7 @@ function handlerOptions(execution: Execution): HandlerOptions {
       tell: execution.tell,
     } satisfies AgentChannel,
   }
-  return { ...options, ...channel, ...(answer === undefined ? {} : { answer }) }
+  return { ...options, ...channel, ...(answer === undefined ? {} : { answer: copyOf(answer) }) }
 }
 
 /** The session of the agent inside a call that was entered before. */
