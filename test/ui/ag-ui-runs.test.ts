@@ -55,7 +55,9 @@ function open(model = adapter): {
       threadId: 'ada',
       initialMessages,
       fetch: async (url, init) =>
-        sendAgUi(runs, 'ada', (await new Request(url, init).json()) as AgUiInput),
+        sendAgUi(runs, 'ada', (await new Request(url, init).json()) as AgUiInput, {
+          authorize: () => true,
+        }),
     })
   const agent = another([])
   let count = 0
