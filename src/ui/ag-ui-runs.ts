@@ -221,7 +221,8 @@ function uiMessages(
   const { id, content } = last
   const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   const texts = words.flatMap(({ type, text }) => (type === 'text' ? { type, text } : []))
-  return [settled, { id: String(id), role: 'user', parts: texts }]
+  // Words without an id are new each time.
+  return [settled, { id: typeof id === 'string' ? id : '', role: 'user', parts: texts }]
 }
 
 /** The objects of a list that a client sent. */
