@@ -184,12 +184,14 @@ test('Fastify, which has read the body and lets others answer', async () => {
   serveRuns({ all: (path, route) => void routes.set(path, route) })
   let hijacked = 0
   // As Fastify does it: the body is read and parsed, then the route is called.
-  const app = createServer(async (raw, response) => {
+  const app = createServer((raw, response) => {
     const chunks: Uint8Array[] = []
-    for await (const chunk of raw) chunks.push(chunk as Uint8Array)
-    const text = Buffer.concat(chunks).toString()
-    const body: unknown = text === '' ? undefined : JSON.parse(text)
-    routes.get('/runs/*')?.({ raw, body }, { raw: response, hijack: () => void hijacked++ })
+    raw.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+    raw.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      routes.get('/runs/*')?.({ raw, body }, { raw: response, hijack: () => void hijacked++ })
+    })
   })
   app.listen(0, '127.0.0.1')
   await new Promise((resolve) => app.once('listening', resolve))

@@ -27,9 +27,10 @@ import {
   type Checks,
 } from '../schema/checks.ts'
 import { verdictOf } from '../schema/permission.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { toView, type SessionView } from '../session/view.ts'
 import type { LogEntry, RunStore } from '../stores/run-store.ts'
-import { assertCleanSessionId } from '../stores/session-store.ts'
+import { assertSessionId } from '../stores/session-store.ts'
 import type { Issue } from '../types/error-data.ts'
 import { assertNever, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
@@ -81,7 +82,8 @@ export function runsHandler(served: Served, options: HandlerOptions): RunsHandle
     try {
       const route = routeOf(request, mount)
       if (route instanceof Response) return route
-      assertCleanSessionId(route.id)
+      assertSessionId(route.id)
+      assertPrintableId(route.id)
       const { id, ...asked } = route
       const verdict = verdictOf<Authorized>(await authorize(request, id, asked), authorizedMembers)
       if (verdict.allowed !== undefined)

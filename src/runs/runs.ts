@@ -25,10 +25,11 @@ import {
   someText,
   type Check,
 } from '../schema/checks.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { applyCommand, createSession } from '../session/changes.ts'
 import { streamNext } from '../session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
-import { assertCleanSessionId, assertSessionId } from '../stores/session-store.ts'
+import { assertSessionId } from '../stores/session-store.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
@@ -300,7 +301,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   const runs: Runs = {
     send: async (id, input, options = {}) => {
-      assertCleanSessionId(id)
+      assertPrintableId(id)
       assertValid('invalid_options', sendOptions(options))
       const { context, metadata, whenBusy: busyAs = whenBusy, ...rest } = options
       const command = { type: 'send', content: input, context, metadata } as const

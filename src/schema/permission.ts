@@ -71,8 +71,14 @@ function membersOf(
       const advice = known.length === 0 ? 'no key is known here' : meantKey(name, known)
       return [{ path: '', problem: `unknown key ${describe(name)}, ${advice}` }]
     }
-    const { value: member, get } = Object.getOwnPropertyDescriptor(value, key) ?? {}
-    if (get !== undefined) return within(name, [{ path: '', problem: 'must not be a getter' }])
+    const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(
+      value,
+      key,
+    )
+    if (own === undefined || !('value' in own)) {
+      return within(name, [{ path: '', problem: 'must be a value, not a getter' }])
+    }
+    const member = own.value
     if (member === undefined) return []
     given[name] = member
     return within(name, check(member))

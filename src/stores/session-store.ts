@@ -142,17 +142,6 @@ export function assertSessionId(id: unknown): void {
   if (problem !== undefined) throw new ValidationError('invalid_session', [{ path: 'id', problem }])
 }
 
-/**
- * Throws unless a value can be the id of a session and has no control characters, with which it could forge lines of a log. It is asked where ids come
- * from clients or sessions are made. Stores take such ids, because earlier versions did: what is kept under one can be read, settled and deleted.
- */
-export function assertCleanSessionId(id: string): void {
-  assertSessionId(id)
-  if (!/[\p{Cc}\u2028\u2029]/u.test(id)) return
-  const problem = 'must not contain control characters or line separators; encode them'
-  throw new ValidationError('invalid_session', [{ path: 'id', problem }])
-}
-
 function idProblem(id: unknown): string | undefined {
   if (typeof id !== 'string' || id === '') return 'must be a non-empty string'
   if (id.length > longestId) {

@@ -2,8 +2,8 @@ import { ownContent } from '../make/tool-messages.ts'
 import { isUsersOwn, showsOf, toolEnd, type ViewOptions } from '../run/view-event.ts'
 import type { Runs, SendOptions } from '../runs/contract.ts'
 import { describe, refusal } from '../schema/checks.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { questionsOf } from '../session/inner.ts'
-import { assertCleanSessionId } from '../stores/session-store.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import { messageParts, messageText } from '../types/message.ts'
@@ -66,7 +66,7 @@ async function answered(
   const { context, metadata, authorize, ...page } = options
   assertAgUiOptions(page, sseChecks())
   assertAuthority({ authorize })
-  assertCleanSessionId(id)
+  assertPrintableId(id)
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)

@@ -4,9 +4,9 @@ import type { RunAction, RunInfo, Runs, SendOptions, Sent } from '../runs/contra
 import { problemOf, refused as refusing } from '../runs/handler.ts'
 import { anyFunction, assertValid, brief, optionsOf, refusal } from '../schema/checks.ts'
 import { verdictOf, type Permission } from '../schema/permission.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { waits } from '../session/inner.ts'
 import type { LogEntry } from '../stores/run-store.ts'
-import { assertCleanSessionId } from '../stores/session-store.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
@@ -92,7 +92,7 @@ async function answered(
   const { accept, context, metadata, trigger, messageId, authorize, ...page } = options
   assertPageOptions(page)
   assertAuthority({ authorize })
-  assertCleanSessionId(id)
+  assertPrintableId(id)
   const before = await runs.get(id)
   const commands = [...uiCommands(messages, before?.session, { accept })]
   const goesOn = continued(messages, messageId)
@@ -294,7 +294,7 @@ export async function resumeUiMessages(
 }
 
 async function followedFrom(runs: Runs, id: string, options: ResumeUiOptions): Promise<Response> {
-  assertCleanSessionId(id)
+  assertPrintableId(id)
   const info = await begun(runs, id)
   const past = info && pastOf(info.session)
   if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })

@@ -11,7 +11,11 @@ import { sendAgUi, sendUiMessages } from '../../src/ui.ts'
 type Answer = () => unknown
 
 /** A class with the name of the global one, as a package or another realm brings it. */
-const OtherResponse = { Response: class Response {} }.Response
+const OtherResponse = {
+  Response: class Response {
+    readonly status = 401
+  },
+}.Response
 
 /** Refusals that need no report. */
 const refusals: Readonly<Record<string, Answer>> = {
@@ -35,7 +39,7 @@ const mistakes: Readonly<Record<string, Answer>> = {
   'a string': () => 'yes',
   'the string true': () => 'true',
   'new Boolean(true)': () => Object(true),
-  'a Response of another copy': () => Object.assign(new OtherResponse(), { status: 401 }),
+  'a Response of another copy': () => new OtherResponse(),
   'a promise of a Response of another copy': async () => new OtherResponse(),
   '{ status: 401 }': () => ({ status: 401 }),
   '{ ok: true }': () => ({ ok: true }),
@@ -43,7 +47,10 @@ const mistakes: Readonly<Record<string, Answer>> = {
   'a member that is a symbol': () => ({ [Symbol('admin')]: true }),
   'a member that is not enumerable': () => Object.defineProperty({}, 'status', { value: 401 }),
   'an own member __proto__': () => JSON.parse('{"__proto__":{"status":401}}'),
-  'a class instance': () => new (class User {})(),
+  'a class instance': () =>
+    new (class User {
+      readonly name = 'ada'
+    })(),
   'an object that inherits': () => Object.create({ status: 401 }),
   'an object of a nameless kind': () =>
     Object.create(Object.create(Object.create(Object.create(null)))),
@@ -52,7 +59,7 @@ const mistakes: Readonly<Record<string, Answer>> = {
   'a list with true': () => [true],
   'a list of another realm': () => runInNewContext('[]'),
   'a function': () => () => true,
-  'a class': () => class Allowed {},
+  'a class': () => OtherResponse,
   'a Map': () => new Map(),
   'a Set': () => new Set([true]),
   'a Date': () => new Date(0),
@@ -66,6 +73,12 @@ const mistakes: Readonly<Record<string, Answer>> = {
       return 401
     },
   }),
+  'a known member that is a getter': () => ({
+    get metadata() {
+      return {}
+    },
+  }),
+  'a known member that is a setter': () => ({ set metadata(_value: object) {} }),
   'a Proxy that throws': () =>
     new Proxy(
       {},
