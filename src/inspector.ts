@@ -16,3 +16,4 @@ export type {
   SessionItem,
   SessionPage,
 } from './inspector/api.ts'
+export type { Permission } from './schema/permission.ts'

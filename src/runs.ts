@@ -20,6 +20,7 @@ export type {
   Worker,
   WorkOptions,
 } from './runs/contract.ts'
+export type { Permission } from './schema/permission.ts'
 export { createRuns } from './runs/runs.ts'
 export type { RunMessage, RunView } from './runs/handler.ts'
 export { toNodeHandler, type NodeRequest, type NodeResponse } from './runs/node-handler.ts'

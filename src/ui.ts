@@ -20,6 +20,8 @@ export { toUiMessages, uiPast, type Conversation, type UiPast } from './ui/to-ui
 export {
   resumeUiMessages,
   sendUiMessages,
+  type PageAction,
+  type PageAuthority,
   type ResumeUiOptions,
   type SendUiOptions,
 } from './ui/ui-runs.ts'
@@ -31,6 +33,7 @@ export {
   type UiResponseOptions,
   type UiStreamOptions,
 } from './ui/ui-stream.ts'
+export type { Permission } from './schema/permission.ts'
 export type {
   AiSdkVersion,
   UiApproval,

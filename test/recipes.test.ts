@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -172,6 +172,45 @@ function servePage(handle: Handler): void {
 }
 
 type App = { default: { request: Handler } }
+
+// Before `auth-check.ts`, which closes the runs of `auth.ts`.
+test('Fastify, which has read the body and lets others answer', async () => {
+  type Reply = { readonly raw: ServerResponse; hijack(): void }
+  type Served = (request: { raw: IncomingMessage; body: unknown }, reply: Reply) => void
+  const routes = new Map<string, Served>()
+  const { serveRuns } = await recipe<{
+    serveRuns: (app: { all(path: string, route: Served): void }) => void
+  }>('fastify-runs.ts')
+  serveRuns({ all: (path, route) => void routes.set(path, route) })
+  let hijacked = 0
+  // As Fastify does it: the body is read and parsed, then the route is called.
+  const app = createServer((raw, response) => {
+    const chunks: Uint8Array[] = []
+    raw.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+    raw.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      routes.get('/runs/*')?.({ raw, body }, { raw: response, hijack: () => void hijacked++ })
+    })
+  })
+  app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => app.once('listening', resolve))
+  try {
+    const { port } = app.address() as AddressInfo
+    const headers = { authorization: 'Bearer token-of-ada', 'content-type': 'application/json' }
+    const url = `http://127.0.0.1:${port}/runs/ada~fastify`
+    const body = JSON.stringify({ text: 'Hello!' })
+    const sent = await fetch(`${url}/messages`, { method: 'POST', headers, body })
+    expect(sent.status).toBe(202)
+    const events = await (await fetch(`${url}/events`, { headers })).text()
+    expect(events).toContain('"type":"rest"')
+    expect((await fetch(`${url}/x`, { headers })).status).toBe(404)
+    expect(hijacked).toBe(3)
+  } finally {
+    app.closeAllConnections()
+    await new Promise((resolve) => app.close(resolve))
+  }
+})
 
 // Before `auth-check.ts`, which closes the runs of `auth.ts`.
 test('the page that survives a reload talks to the service of the recipe about auth', async () => {

@@ -28,6 +28,7 @@ const visitorOf = (request: Request): string | undefined =>
   /(?:^|; )visitor=([\w-]+)/.exec(request.headers.get('cookie') ?? '')?.[1]
 
 const chat = runs.handler({
+  mount: '/runs',
   authorize: (request, id) => {
     const visitor = visitorOf(request)
     if (visitor !== undefined && id.startsWith(`${visitor}.`)) return { metadata: { visitor } }

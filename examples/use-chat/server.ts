@@ -8,7 +8,13 @@ import type { AddressInfo } from 'node:net'
 import { createEngine } from 'allm-ts'
 import { createRuns, toNodeHandler } from 'allm-ts/runs'
 import { memoryStore } from 'allm-ts/stores'
-import { resumeUiMessages, sendUiMessages, toUiMessages, type UiMessageInput } from 'allm-ts/ui'
+import {
+  resumeUiMessages,
+  sendUiMessages,
+  toUiMessages,
+  type PageAction,
+  type UiMessageInput,
+} from 'allm-ts/ui'
 import { demoModel } from '../chat-service/demo-model.ts'
 import { tools } from '../chat-service/tools.ts'
 import { choose } from '../choose.ts'
@@ -23,6 +29,14 @@ const runs = createRuns({ engine, store: memoryStore(), saveEveryMs: 60 })
 
 /** Whether a conversation is the visitor's. Here its id is a secret; a real service looks at its sign-in. */
 const isAllowed = (_request: Request, id: string): boolean => /^[\w-]{36}$/.test(id)
+
+/** Customers write, and confirm what they book themselves. What protects the service is not theirs to decide. */
+async function mayDo(id: string, action: PageAction, callId?: string): Promise<boolean> {
+  if (action === 'messages' || action === 'resume') return true
+  const { session } = (await runs.get(id)) ?? {}
+  const call = session?.pendingApprovals.find((pending) => pending.id === callId)
+  return action === 'approvals' && call?.name === 'book_ticket'
+}
 
 /** What the page posts. It is checked where it is used. */
 interface Posted {
@@ -44,7 +58,11 @@ async function chat(request: Request): Promise<Response> {
   if (!isAllowed(request, id)) return new Response('not your conversation', { status: 403 })
   if (body !== undefined) {
     const { messages, trigger, messageId } = body
-    return sendUiMessages(runs, id, messages, { trigger, messageId })
+    return sendUiMessages(runs, id, messages, {
+      trigger,
+      messageId,
+      authorize: (what, callId) => mayDo(id, what, callId),
+    })
   }
   if (action === 'stream') return resumeUiMessages(runs, id)
   if (action === 'stop') {

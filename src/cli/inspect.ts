@@ -74,6 +74,7 @@ async function run(call: CommandCall): Promise<number> {
   const token = randomBytes(32).toString('base64url')
   const inspectorOptions: InspectorOptions = {
     authorize: (request) => authorize(request, token),
+    mount: '/',
     name,
     readOnly,
     engine,
@@ -117,9 +118,9 @@ async function readPrices(call: CommandCall): Promise<PriceTable | undefined> {
 }
 
 /** Lets in requests with the token. The comparison takes as long for every wrong one. */
-function authorize(request: Request, token: string): Response | undefined {
+function authorize(request: Request, token: string): true | Response {
   const given = request.headers.get('authorization') ?? ''
-  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return undefined
+  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return true
   const message = 'the token is missing or wrong: open the address that allm-ts inspect has printed'
   return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
 }

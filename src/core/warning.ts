@@ -1,4 +1,4 @@
-import { redactThrown } from '../errors/redact.ts'
+import { printable, redactThrown } from '../errors/redact.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 
 /** The parts of the runtimes that report an error without stopping anything. */
@@ -22,6 +22,7 @@ export function warnOnce(what: string): (error: unknown) => void {
   return (error) => {
     if (isWarned) return
     isWarned = true
-    warn(`${what} (later errors are not shown): ${redactThrown(thrownText(error))}`, error)
+    const text = printable(redactThrown(thrownText(error)))
+    warn(`${what} (later errors are not shown): ${text}`, error)
   }
 }

@@ -35,6 +35,14 @@ export function redactThrown(text: string): string {
   return redact(text).replace(tokenShape, '[redacted]').slice(0, 300)
 }
 
+/** Writes control characters and line separators as escapes: a text from outside cannot forge lines of a log or move the cursor of a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 /**
  * Replaces the API keys in a text that a person or a model wrote. Emphasis is not taken for a masked key, nor the word after "basic" or
  * "bearer" for a credential.

@@ -1,8 +1,10 @@
 import type { Engine } from '../contracts/engine.ts'
+import { warnOnce } from '../core/warning.ts'
 import { pricesCheck, type PriceTable } from '../make/cost.ts'
 import { engineParts } from '../run/context.ts'
 import type { Runs } from '../runs/contract.ts'
 import { jsonBody, refused } from '../runs/handler.ts'
+import { mountCheck, noRoute, pathOf, type MountedPath } from '../runs/mount.ts'
 import {
   anyFunction,
   assertValid,
@@ -24,11 +26,12 @@ import {
   timeoutMs,
   type Check,
 } from '../schema/checks.ts'
+import { verdictOf, type Permission } from '../schema/permission.ts'
 import type { RunState } from '../stores/run-store.ts'
 import { assertNever, defined, isObject } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { sessionStatuses, type SessionCommand } from '../types/session.ts'
-import { answer, refusal, refusalOf, safeHeaders } from './answers.ts'
+import { answer, refusal, refusalOf, safeHeaders, type Refusal } from './answers.ts'
 import {
   segmentId,
   type ForkChanges,
@@ -54,10 +57,13 @@ import {
 /** The options of `inspector`. */
 export interface InspectorOptions {
   /**
-   * Decides about every request for data before anything is read or written: a `Response` refuses it, nothing or an object allows it. The inspector
-   * shows everything that is in the store, so only people who run the service may see it. The files of the page hold no data and are not asked about.
+   * Decides about every request for data before anything is read or written: `true` or `{}` allows it, a `Response` refuses it and is sent as it is, and
+   * everything else, `undefined` too, refuses it with status 403. The inspector shows everything that is in the store, so only people who run the service
+   * may see it. The files of the page hold no data and are not asked about.
    */
-  readonly authorize: (request: Request) => unknown
+  readonly authorize: (request: Request) => Permission | Promise<Permission>
+  /** The path under which the inspector is mounted, as `mount` of `runs.handler`: `/inspect`. Without it at most two segments may come before `api`. */
+  readonly mount?: string | undefined
   /** Refuses whatever would change something: commands, stops, forks and saved tests. */
   readonly readOnly?: boolean | undefined
   /** What forks may run on besides a fake. Model requests are shown with its instructions, tools and settings, as they are now. */
@@ -74,7 +80,10 @@ export interface InspectorOptions {
   readonly heartbeatMs?: number | undefined
   /** The largest body (8 MiB). */
   readonly maxBodyBytes?: number | undefined
-  /** Told about every failure whose text is not sent. It must not throw. */
+  /**
+   * Told about every failure whose text is not sent, and about values of `authorize` that are mistakes. It must not throw. Without it, the first one is a
+   * warning of the process (`AllmWarning`).
+   */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -115,9 +124,9 @@ export function makeInspector(
   { pageFolder, unattended = false, single, engineModule, recorded }: InternalOptions = {},
 ): Inspector {
   assertValid('invalid_options', inspectorOptions(options))
-  const { authorize, readOnly = false, prices, onError } = options
+  const { authorize, mount, readOnly = false, prices } = options
+  const { onError: report = warnOnce('inspector without onError: something failed') } = options
   const store = placeOf('store', runs)
-  const report = (error: unknown): void => onError?.(error)
   const forks = createForks({
     store: store.store,
     isSaved: options.forks !== 'memory',
@@ -144,14 +153,14 @@ export function makeInspector(
     onError: report,
   }
   const respond = async (request: Request): Promise<Response> => {
-    const route = routeOf(request)
+    const route = routeOf(request, mount)
     if ('file' in route) return pageFile(route.file, pageFolder)
     if ('redirect' in route) return redirect(route.redirect)
     refuseForeign(request)
-    const allowed: unknown = await authorize(request)
-    if (allowed instanceof Response) return allowed
-    assertAllowed(allowed)
-    return serve(service, route, request)
+    const verdict = verdictOf(await authorize(request), {})
+    if (verdict.allowed !== undefined) return serve(service, route, request)
+    if (verdict.mistake !== undefined) service.onError(verdict.mistake)
+    return verdict.response ?? refusal(forbidden)
   }
   const handle = async (request: Request): Promise<Response> => {
     try {
@@ -164,6 +173,12 @@ export function makeInspector(
     }
   }
   return Object.assign(handle, { close: () => forks.close() })
+}
+
+const forbidden: Refusal = {
+  status: 403,
+  reason: 'forbidden',
+  message: 'authorize did not allow this',
 }
 
 /** What all requests share. */
@@ -193,6 +208,7 @@ function infoOf({ name, readOnly = false, engine }: InspectorOptions): Inspector
 }
 
 const optional: Record<Exclude<keyof InspectorOptions, 'authorize'>, Check> = {
+  mount: mountCheck,
   readOnly: flag,
   engine: (value) => {
     engineParts(value as Engine) // It refuses any other value.
@@ -216,17 +232,6 @@ const inspectorOptions: Check = (value) => {
   return optionsShape(Object.fromEntries(given))
 }
 
-/** Anything but nothing or an object is a mistake, and must not let anybody in. */
-function assertAllowed(allowed: unknown): void {
-  const check = must('nothing or an object, or a Response that refuses', isAllowed)
-  const issues = check(allowed).map(({ problem }) => ({ path: 'authorize', problem }))
-  assertValid('invalid_options', issues)
-}
-
-function isAllowed(value: unknown): boolean {
-  return value === undefined || isObject(value)
-}
-
 const actions = {
   session: 'GET',
   log: 'GET',
@@ -247,12 +252,12 @@ type Route =
   | { readonly ask: 'info' | 'sessions'; readonly id?: undefined }
   | { readonly ask: 'detail' | Action; readonly id: string }
 
-/** The end of the path says what is asked for. What is before it is where the inspector is mounted. */
-function routeOf({ url, method }: Request): Route {
-  const { pathname } = new URL(url)
-  const segments = pathname.split('/').slice(1)
-  const found = apiRoute(segments)
-  if (found !== undefined) {
+/** What the path behind the mount asks for. */
+function routeOf(request: Request, mount: string | undefined): Route {
+  const { method } = request
+  const path = pathOf(request, mount)
+  const { route: found, spared } = apiRoute(path)
+  if (found !== undefined && spared <= (path?.spare ?? 0)) {
     const allow =
       'ask' in found && found.id !== undefined && found.ask !== 'detail'
         ? actions[found.ask]
@@ -263,27 +268,37 @@ function routeOf({ url, method }: Request): Route {
     }
     return found
   }
+  const segments = path?.segments ?? new URL(request.url).pathname.split('/').slice(1)
   const last = segments.at(-1) ?? ''
   const isGet = method === 'GET' || method === 'HEAD'
   if (isGet && !segments.includes('api')) {
     if (last === '') return { file: 'index.html' }
     if (isPageFile(last)) return { file: last }
-    // Without the slash the page would look for its files in the folder above.
-    if (!last.includes('.')) return { redirect: `${last}/` }
+    // Without the slash the page would look for its files in the folder above. The dot keeps `https:` in a segment from being a scheme.
+    if (!last.includes('.')) return { redirect: `./${last}/` }
   }
-  throw refused(404, 'not_found', 'there is nothing here')
+  throw refused(404, 'not_found', noRoute(path, spared))
 }
 
-function apiRoute(segments: readonly string[]): Exclude<Route, { file: string }> | undefined {
+/** The route at the end of a path, and how many segments come before it. */
+function apiRoute(path: MountedPath | undefined): {
+  readonly route?: Exclude<Route, { file: string }>
+  readonly spared: number
+} {
+  const segments = path?.segments ?? []
   const [last = '', second = '', third, fourth] = segments.toReversed()
+  const found = (
+    length: number,
+    route: Exclude<Route, { file: string }>,
+  ): ReturnType<typeof apiRoute> => ({ route, spared: segments.length - length })
   if (fourth === 'api' && third === 'sessions' && isAction(last)) {
-    return { ask: last, id: decoded(second) }
+    return found(4, { ask: last, id: decoded(second) })
   }
   if (third === 'api' && second === 'sessions' && last !== '') {
-    return { ask: 'detail', id: decoded(last) }
+    return found(3, { ask: 'detail', id: decoded(last) })
   }
-  if (second !== 'api') return undefined
-  return last === 'info' || last === 'sessions' ? { ask: last } : undefined
+  if (second !== 'api' || (last !== 'info' && last !== 'sessions')) return { spared: 0 }
+  return found(2, { ask: last })
 }
 
 function isAction(word: string): word is Action {

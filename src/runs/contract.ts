@@ -3,6 +3,7 @@ import type { Engine } from '../contracts/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { NewId } from '../core/ids.ts'
 import type { ViewOptions } from '../run/view-event.ts'
+import type { Permission } from '../schema/permission.ts'
 import type { SessionResult } from '../session/reduce.ts'
 import type { EventEntry, LogEntry, RunStore } from '../stores/run-store.ts'
 import type { ListOptions, SessionRow } from '../stores/session-store.ts'
@@ -108,7 +109,7 @@ export interface Runs {
   follow(id: string, options: FollowOptions & { readonly commands: true }): AsyncIterable<LogEntry>
   follow(id: string, options?: FollowOptions): AsyncIterable<EventEntry>
   /**
-   * The routes of a chat service for browsers, under whatever path the handler is mounted: `POST :id/messages`, `GET :id/events`, `GET :id`,
+   * The routes of a chat service for browsers, under the path where the handler is mounted (see `mount`): `POST :id/messages`, `GET :id/events`, `GET :id`,
    * `POST :id/stop`, `POST :id/resume`, `POST :id/approvals/:callId`, `POST :id/tools/:callId`. Who may do what is decided by
    * `authorize`, which must be given. It sends no CORS headers.
    */
@@ -259,15 +260,27 @@ export interface RunRequest {
 /** The options of `handler`. */
 export interface HandlerOptions extends ViewOptions {
   /**
-   * Decides about every request for a session before anything is read or written. Returns a `Response` to refuse it, or an object:
-   * what it has is given to `send`. `asked` says what the request is going to do: decide by it, and not by the path, in which the
-   * same thing can be written in many ways. It must leave the body of the request alone.
+   * Decides about every request for a session before anything is read or written. `true` or an object allows it, and what the object has is given to
+   * `send`. A `Response` refuses it and is sent as it is. Everything else refuses it with status 403: `false`, `undefined` (a forgotten `return`), an
+   * `Error`, a `Response` of another package, an object with other members. Of those that can only be mistakes `onError` is told.
+   *
+   * `asked` says what the request is going to do: decide by it, and not by the path, in which the same thing can be written in many ways. It must
+   * leave the body of the request alone.
    */
   readonly authorize: (
     request: Request,
     id: string,
     asked: RunRequest,
-  ) => Authorized | Response | Promise<Authorized | Response>
+  ) => Permission<Authorized> | Promise<Permission<Authorized>>
+  /**
+   * The path under which the handler is mounted, as it is written in requests: `/runs`, `/api/runs`, `/`. The path of a request must begin with it, and
+   * what follows must be exactly a route; anything else is 404.
+   *
+   * Behind `toNodeHandler`, `app.use(path, …)` of Express tells it. Where neither does, the end of the path is read as the route, and at most two segments
+   * may come before it. Give it where something decides by the path before the handler does, such as a middleware or the rules of a proxy: without
+   * it, `/runs/mine/victim` is a path to `victim`.
+   */
+  readonly mount?: string | undefined
   /** What a message may hold besides texts and base64 images and files: images or files at an address, which the provider fetches. */
   readonly accept?: readonly AcceptedPart[] | undefined
   /** The largest body (8 MiB). */
@@ -275,8 +288,8 @@ export interface HandlerOptions extends ViewOptions {
   /** How often something is sent on a quiet stream of events, so that proxies keep it open (15 000). */
   readonly heartbeatMs?: number | undefined
   /**
-   * Told about every error whose text is not sent: those with status 500 and 503, such as what `authorize` throws. It must not throw. Without it,
-   * the first one is a warning of the process (`AllmWarning`).
+   * Told about every error whose text is not sent: those with status 500 and 503, such as what `authorize` throws, and about values of `authorize`
+   * that are mistakes. It must not throw. Without it, the first one is a warning of the process (`AllmWarning`).
    */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined
 }

@@ -26,6 +26,8 @@ import {
   type Check,
   type Checks,
 } from '../schema/checks.ts'
+import { verdictOf } from '../schema/permission.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { toView, type SessionView } from '../session/view.ts'
 import type { LogEntry, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
@@ -43,6 +45,7 @@ import {
   type Runs,
   type RunsHandler,
 } from './contract.ts'
+import { mountCheck, noRoute, pathOf, type MountedPath } from './mount.ts'
 
 /** The view of a session, and what is going on with it. */
 export interface RunView extends SessionView {
@@ -71,21 +74,22 @@ export interface Served {
 export function runsHandler(served: Served, options: HandlerOptions): RunsHandler {
   assertValid('invalid_options', handlerOptions(options))
   const { include, accept = [], maxBodyBytes = 8 * 1024 * 1024 } = options
-  const { authorize, heartbeatMs } = options
+  const { authorize, heartbeatMs, mount } = options
   const { onError = warnOnce('runs.handler without onError: a request failed') } = options
   const view = { include }
   const service: Service = { ...served, view, accept, maxBodyBytes, heartbeatMs, onError }
   return async (request) => {
     try {
-      const route = routeOf(request)
+      const route = routeOf(request, mount)
       if (route instanceof Response) return route
       assertSessionId(route.id)
+      assertPrintableId(route.id)
       const { id, ...asked } = route
-      const allowed: unknown = await authorize(request, id, asked)
-      if (allowed instanceof Response) return allowed
-      // Anything else than an object is a mistake, and must not let anybody in.
-      assertValid('invalid_options', authorized(allowed))
-      return await serve(service, route, request, allowed as Authorized) // It was just checked.
+      const verdict = verdictOf<Authorized>(await authorize(request, id, asked), authorizedMembers)
+      if (verdict.allowed !== undefined)
+        return await serve(service, route, request, verdict.allowed)
+      if (verdict.mistake !== undefined) onError(verdict.mistake, request)
+      return verdict.response ?? refusal(forbidden)
     } catch (error) {
       const problem = problemOf(error)
       if (problem.status >= 500) onError(error, request)
@@ -104,6 +108,7 @@ interface Service extends Served {
 }
 
 const optional: Record<Exclude<keyof HandlerOptions, 'authorize'>, Check> = {
+  mount: mountCheck,
   accept: listOf(oneOf(acceptedParts)),
   maxBodyBytes: positiveInteger,
   heartbeatMs: timeoutMs,
@@ -120,14 +125,11 @@ const handlerOptions: Check = (value) => {
   return handlerShape(Object.fromEntries(given))
 }
 
-const authorized: Check = (value) => {
-  const issues = isObject(value)
-    ? authorizedShape(value)
-    : refuse('an object, such as {}, or a Response that refuses', value)
-  return within('authorize', issues)
-}
-
-const authorizedShape = shape({}, { context: jsonObject, metadata: jsonObject })
+/** What the object of an `authorize` may have. */
+const authorizedMembers = {
+  context: jsonObject,
+  metadata: jsonObject,
+} satisfies Record<keyof Authorized, Check>
 
 /** What a request asks for, of which session. */
 type Route = { readonly id: string } & (
@@ -145,18 +147,21 @@ const methods: Readonly<Record<RunAction, 'GET' | 'POST'>> = {
   tools: 'POST',
 }
 
-/** What the end of the path asks for. What is before it is where the handler is mounted. */
-function routeOf({ url, method }: Request): Route | Response {
-  const segments = new URL(url).pathname.split('/').filter((segment) => segment !== '')
-  const parts = segments.map((word): Segment => ({ word, text: decoded(word) }))
+/** What the path behind the mount asks for. */
+function routeOf(request: Request, mount: string | undefined): Route | Response {
+  const path = pathOf(request, mount)
+  if (path === undefined) return refusal({ ...notFound, message: noRoute(path, undefined) })
+  const parts = path.segments.map((word): Segment => ({ word, text: decoded(word) }))
   if (!parts.every(isDecoded)) {
     return refusal({ status: 400, reason: 'invalid_path', message: 'the path is not valid UTF-8' })
   }
-  const route = matched(parts)
-  if (route === undefined) return refusal(notFound)
+  const { route, spared } = matched(path, parts)
+  if (route === undefined || spared > path.spare) {
+    return refusal({ ...notFound, message: noRoute(path, spared) })
+  }
   const allow = methods[route.action]
-  if (method === allow) return route
-  const message = `use ${allow}, not ${brief(method)}`
+  if (request.method === allow) return route
+  const message = `use ${allow}, not ${brief(request.method)}`
   return refusal({ status: 405, reason: 'method_not_allowed', message }, { allow })
 }
 
@@ -185,23 +190,34 @@ function isDecoded(segment: Segment): segment is DecodedSegment {
 }
 
 /**
- * The route of a path. Its words count only as they are written here, so that nobody gets past a check of the path by encoding one of
- * their letters. Ids are decoded.
+ * The route at the end of a path, and how many segments come before it. Its words count only as they are written here, so that nobody gets past a
+ * check of the path by encoding one of their letters. Ids are decoded.
  */
-function matched(segments: readonly DecodedSegment[]): Route | undefined {
+function matched(
+  { spare }: MountedPath,
+  all: readonly DecodedSegment[],
+): { readonly route?: Route; readonly spared: number } {
+  // Where the mount is known an empty segment counts, so that no path is served that looks like another one.
+  const segments = spare === 0 ? all : all.filter(({ word }) => word !== '')
+  if (segments.some(({ word }) => word === '')) return { spared: 0 }
   const [last, before, first] = segments.toReversed()
-  if (last === undefined) return undefined
+  const found = (length: number, route: Route): { route: Route; spared: number } => ({
+    route,
+    spared: segments.length - length,
+  })
+  if (last === undefined) return { spared: 0 }
   if (first !== undefined && (before?.word === 'approvals' || before?.word === 'tools')) {
-    return { id: first.text, action: before.word, callId: last.text }
+    return found(3, { id: first.text, action: before.word, callId: last.text })
   }
   switch (last.word) {
     case 'events':
     case 'messages':
     case 'stop':
     case 'resume':
-      return before === undefined ? undefined : { id: before.text, action: last.word }
+      if (before === undefined) return { spared: 0 }
+      return found(2, { id: before.text, action: last.word })
     default:
-      return { id: last.text, action: 'view' }
+      return found(1, { id: last.text, action: 'view' })
   }
 }
 
@@ -622,6 +638,12 @@ export interface Problem {
 }
 
 const notFound: Problem = { status: 404, reason: 'not_found', message: 'there is nothing here' }
+
+const forbidden: Problem = {
+  status: 403,
+  reason: 'forbidden',
+  message: 'authorize did not allow this',
+}
 
 const unknownSession: Problem = {
   status: 404,

@@ -1,5 +1,7 @@
 import { warnOnce } from '../core/warning.ts'
-import { anyFunction, assertValid, within } from '../schema/checks.ts'
+import { anyFunction, assertValid, describe, within } from '../schema/checks.ts'
+import { isObject } from '../types/guards.ts'
+import { setMount } from './mount.ts'
 
 /** The part of a request of `node:http` that is used. Express's requests have it too. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
@@ -7,10 +9,18 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly url?: string | undefined
   /** The path before a router of Express removed a part of it. */
   readonly originalUrl?: string | undefined
+  /** The part that routers of Express have removed: where the handler is mounted. */
+  readonly baseUrl?: string | undefined
+  /** The route of Express that handles the request, if it is one. Its own path is not in `baseUrl`. */
+  readonly route?: unknown
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly socket: object
   /** The body, if a middleware has parsed it. */
   readonly body?: unknown
+  /** Whether somebody has read from the body. */
+  readonly readableDidRead?: boolean | undefined
+  /** Whether the body was read to its end. */
+  readonly readableEnded?: boolean | undefined
 }
 
 /** The part of a response of `node:http` that is used. */
@@ -32,6 +42,10 @@ export interface NodeResponse {
  *
  * Bodies stream in both directions, as fast as the other side reads. The signal of the request is aborted when the
  * connection is closed. A handler that throws is answered with status 500, and the first error is a warning of the process (`AllmWarning`).
+ *
+ * The handler sees the host and the path that the server saw, or nothing: a host that is not `host[:port]` and a path that `new URL` would change
+ * (dot segments, encoded or not; backslashes; characters that must be encoded) are answered with status 400. A body that somebody has read and not
+ * left in `request.body` is status 500, and says so.
  */
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
@@ -87,24 +101,102 @@ async function answerTo(
 ): Promise<Response> {
   let web: Request
   try {
-    web = toWebRequest(request, signal)
+    const target = targetOf(request)
+    if ('problem' in target) return refusal(400, 'invalid_request', target.problem)
+    if (isConsumed(request)) {
+      report(new Error(consumed))
+      return refusal(500, 'body_already_read', consumed)
+    }
+    web = toWebRequest(request, target, signal)
   } catch {
-    const body = { reason: 'invalid_request', message: 'the request cannot be read' }
-    return Response.json(body, { status: 400 })
+    return refusal(400, 'invalid_request', 'the request cannot be read')
   }
   try {
     return await handler(web)
   } catch (error) {
     report(error)
-    const body = { reason: 'internal', message: 'something went wrong on the server' }
-    return Response.json(body, { status: 500 })
+    return refusal(500, 'internal', 'something went wrong on the server')
   }
 }
 
-function toWebRequest(request: NodeRequest, signal: AbortSignal): Request {
+const consumed =
+  'the body was already read by the framework: pass it as request.body, or mount the handler before the body parser'
+
+function refusal(status: number, reason: string, message: string): Response {
+  return Response.json({ reason, message }, { status, headers: { 'cache-control': 'no-store' } })
+}
+
+/** Where a request goes. */
+interface Target {
+  readonly url: string
+  /** The path under which routers have mounted the handler, if they tell. */
+  readonly mount: string | undefined
+}
+
+/** The target of a request: a path, or an address as it is sent to proxies. A fragment is no part of it. */
+const targetShape = /^(?:(https?):\/\/([^/?#\\]*))?(\/[^?#]*)(\?[^#]*)?$/i
+
+/** A name or numbers, and a port. */
+const hostShape = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
+/** The address of a request. The problem of one that servers, routers and `new URL` may read in different ways. */
+function targetOf(request: NodeRequest): Target | { readonly problem: string } {
+  const { headers, baseUrl = '', route } = request
+  const target = routedPath(request)
+  const [, scheme, named, path, query = ''] = targetShape.exec(target) ?? []
+  if (path === undefined)
+    return { problem: `the path must begin with /, not be ${describe(target)}` }
+  // HTTP/2 has the host in a header that is no header.
+  const hosts = [headers['host'], headers[':authority'], named].filter((one) => one !== undefined)
+  const wrong = hosts.find((one) => typeof one !== 'string' || !hostShape.test(one))
+  if (wrong !== undefined) return { problem: hostProblem(wrong) }
+  const [host = 'localhost', ...others] = hosts.map((one) => String(one).toLowerCase())
+  if (others.some((one) => one !== host)) {
+    return { problem: 'the request names two hosts: send the same in its address and in Host' }
+  }
+  const url = `${scheme ?? ('encrypted' in request.socket ? 'https' : 'http')}://${host}${path}${query}`
+  const name = host.replace(/:\d+$/, '')
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  // The numbers of an address can be written in many ways. What is in brackets cannot be anything else.
+  if (parsed === undefined || (parsed.hostname !== name && !name.startsWith('['))) {
+    return { problem: hostProblem(host) }
+  }
+  if (parsed.pathname !== path) return { problem: pathProblem(path) }
+  return { url, mount: baseUrl !== '' && route === undefined ? baseUrl : undefined }
+}
+
+/**
+ * The target that the last router saw. Express takes the mount away from `url`, and puts a slash before what would be left without one; `originalUrl` is
+ * as it came. Where somebody has rewritten `url`, that is what was routed.
+ */
+function routedPath({ url = '/', originalUrl, baseUrl }: NodeRequest): string {
+  if (originalUrl === undefined || baseUrl === undefined) return originalUrl ?? url
+  const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#\\]*)?(.*)$/is.exec(url) ?? []
+  const isBare = /^\/(?:\?|$)/.test(rest) && originalUrl === origin + baseUrl + rest.slice(1)
+  return isBare ? originalUrl : origin + baseUrl + rest
+}
+
+function hostProblem(host: unknown): string {
+  return `the host must be host[:port], not ${describe(host)}`
+}
+
+function pathProblem(path: string): string {
+  return /(?:^|[/\\])(?:\.|%2e){1,2}(?=[/\\]|$)/i.test(path)
+    ? 'the path must not have dot segments (. or .., also as %2e): send the path that they lead to'
+    : 'the path has characters that must be percent-encoded, such as \\ " < > { }'
+}
+
+/** Whether somebody has read the body and not left it in `body`. */
+function isConsumed(request: NodeRequest): boolean {
+  const { method = 'GET', headers, body, readableDidRead, readableEnded } = request
+  if (!hasBody(method) || body !== undefined) return false
+  if (readableDidRead !== undefined) return readableDidRead
+  const length = Number(headers['content-length'] ?? 0)
+  return readableEnded === true && (length > 0 || headers['transfer-encoding'] !== undefined)
+}
+
+function toWebRequest(request: NodeRequest, { url, mount }: Target, signal: AbortSignal): Request {
   const { method = 'GET' } = request
-  const path = request.originalUrl ?? request.url ?? '/'
-  const scheme = 'encrypted' in request.socket ? 'https' : 'http'
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
     // HTTP/2 has headers that are no headers.
@@ -112,26 +204,30 @@ function toWebRequest(request: NodeRequest, signal: AbortSignal): Request {
     if (typeof value === 'string') headers.set(name, value)
     else for (const one of value) headers.append(name, one)
   }
-  const host = headers.get('host') ?? String(request.headers[':authority'] ?? 'localhost')
-  const hasBody = method !== 'GET' && method !== 'HEAD'
-  // A path that begins with two slashes is a path, and not a host.
-  const url = path.startsWith('/') ? `${scheme}://${host}${path}` : path
-  return new Request(url, {
+  const web = new Request(url, {
     method,
     headers,
     signal,
-    ...(hasBody && { body: bodyOf(request), duplex: 'half' }),
+    ...(hasBody(method) && { body: bodyOf(request), duplex: 'half' }),
   })
+  if (mount !== undefined) setMount(web, mount)
+  return web
+}
+
+function hasBody(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD'
 }
 
 /** The body of a request: as it comes, or what a middleware has made of it. */
 function bodyOf(
   request: NodeRequest,
 ): ReadableStream<Uint8Array> | string | Uint8Array<ArrayBuffer> {
-  const { body } = request
+  const { body, readableDidRead } = request
+  // Express 4 leaves an empty object where no parser has read the body.
+  const isUnread = readableDidRead === false && isObject(body) && Object.keys(body).length === 0
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return new Uint8Array(body)
-  if (body !== undefined) return JSON.stringify(body)
+  if (body !== undefined && !isUnread) return JSON.stringify(body)
   const chunks = request[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
     {

@@ -26,6 +26,7 @@ import {
   someText,
   type Check,
 } from '../schema/checks.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { applyCommand, createSession } from '../session/changes.ts'
 import { streamNext } from '../session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
@@ -301,6 +302,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   const runs: Runs = {
     send: async (id, input, options = {}) => {
+      assertPrintableId(id)
       assertValid('invalid_options', sendOptions(options))
       const { context, metadata, whenBusy: busyAs = whenBusy, ...rest } = options
       const command = { type: 'send', content: input, context, metadata } as const

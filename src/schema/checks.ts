@@ -1,4 +1,5 @@
 import { ValidationError, type ValidationErrorReason } from '../errors/errors.ts'
+import { printable } from '../errors/redact.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 
@@ -47,7 +48,7 @@ export function within(key: string | number, issues: readonly Issue[]): readonly
   const name = typeof key === 'string' && /^[A-Za-z_$][\w$]*$/.test(key)
   const place = name
     ? brief(key)
-    : `[${JSON.stringify(typeof key === 'string' ? brief(key) : key)}]`
+    : `[${printable(JSON.stringify(typeof key === 'string' ? cut(key) : key))}]`
   return issues.map(({ path, problem }) => ({
     path: shortPath(path === '' || path.startsWith('[') ? place + path : `${place}.${path}`),
     problem,
@@ -67,8 +68,12 @@ export function isFull(issues: readonly Issue[]): boolean {
   return issues.length >= maxIssues
 }
 
-/** A name or id of the checked value, short enough for a problem. */
+/** A name or id of the checked value, short enough for a problem, and without control characters. */
 export function brief(text: string): string {
+  return printable(cut(text))
+}
+
+function cut(text: string): string {
   return text.length > 64 ? `${text.slice(0, 64)}…` : text
 }
 
@@ -331,7 +336,7 @@ function editDistance(from: string, to: string): number {
 /** A value in a few words, for the text of a problem: strings and numbers as they are, other values by their kind. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') {
-    return JSON.stringify(value.length > 48 ? `${value.slice(0, 48)}…` : value)
+    return printable(JSON.stringify(value.length > 48 ? `${value.slice(0, 48)}…` : value))
   }
   if (typeof value === 'object' && value !== null) return describeObject(value)
   const word = typeof value

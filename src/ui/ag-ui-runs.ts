@@ -2,6 +2,7 @@ import { ownContent } from '../make/tool-messages.ts'
 import { isUsersOwn, showsOf, toolEnd, type ViewOptions } from '../run/view-event.ts'
 import type { Runs, SendOptions } from '../runs/contract.ts'
 import { describe, refusal } from '../schema/checks.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { questionsOf } from '../session/inner.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
@@ -11,7 +12,19 @@ import { agUiEvents, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions }
 import { uiCommands } from './from-ui-messages.ts'
 import { shownByDefault } from './to-chunks.ts'
 import { isCut, pastOf, turnsOf } from './to-ui-messages.ts'
-import { begun, comingOf, followed, giveNew, goneOn, isWords, refused } from './ui-runs.ts'
+import {
+  askedBy,
+  assertAuthority,
+  begun,
+  comingOf,
+  followed,
+  giveNew,
+  goneOn,
+  isWords,
+  refusalOf,
+  refused,
+  type PageAuthority,
+} from './ui-runs.ts'
 import { pacedResponse, sseChecks } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
@@ -24,11 +37,11 @@ export interface AgUiInput extends AgUiIds {
 
 /** The options of `sendAgUi`. */
 export interface SendAgUiOptions
-  extends AgUiResponseOptions, Pick<SendOptions, 'context' | 'metadata'> {}
+  extends AgUiResponseOptions, PageAuthority, Pick<SendOptions, 'context' | 'metadata'> {}
 
 /**
  * Answers the post of an AG-UI client: gives what is new in it to a session, and streams what comes of it. The run goes on when the client leaves. Who may use the id is
- * the caller's to decide.
+ * the caller's to decide; what the client may do besides sending messages, `authorize` decides.
  *
  * All decisions and answers in `resume` are taken, the results that the client has for calls that it runs, and the last message if it is the user's. Only what the session
  * waits for counts, once. With words that the session has, the response is the answer that there is. With nothing new it is the same after a `MESSAGES_SNAPSHOT` of the conversation
@@ -50,12 +63,23 @@ async function answered(
   input: AgUiInput,
   options: SendAgUiOptions,
 ): Promise<Response> {
-  const { context, metadata, ...page } = options
+  const { context, metadata, authorize, ...page } = options
   assertAgUiOptions(page, sseChecks())
+  assertAuthority({ authorize })
+  assertPrintableId(id)
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)
   const commands = [...uiCommands(messages, session)]
+  // A client that has something of the conversation asks for its run. Any other only looks at it.
+  const goesOn =
+    commands.length === 0 &&
+    listOf(input.messages).length > 0 &&
+    before?.running === false &&
+    isCut(before.session)
+  const asked = goesOn ? [['resume'] as const] : commands.map(askedBy)
+  const forbidden = await refusalOf(asked, { authorize }, page)
+  if (forbidden !== undefined) return forbidden
   const words = messages.at(-1)?.id
   const given = await giveNew(runs, before, commands, { id, words, context, metadata })
   const { sent, repeats } = given
@@ -63,9 +87,6 @@ async function answered(
     return (await goneOn(runs, id, repeats, false)) ?? repeated(runs, id, input, page)
   }
   if (sent === undefined) {
-    // A client that has something of the conversation asks for its run. Any other only looks at it.
-    const goesOn =
-      listOf(input.messages).length > 0 && before?.running === false && isCut(before.session)
     if (goesOn) await runs.resume(id)
     return repeated(runs, id, input, page)
   }
@@ -200,7 +221,8 @@ function uiMessages(
   const { id, content } = last
   const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   const texts = words.flatMap(({ type, text }) => (type === 'text' ? { type, text } : []))
-  return [settled, { id: String(id), role: 'user', parts: texts }]
+  // Words without an id are new each time.
+  return [settled, { id: typeof id === 'string' ? id : '', role: 'user', parts: texts }]
 }
 
 /** The objects of a list that a client sent. */

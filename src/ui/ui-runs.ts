@@ -1,7 +1,10 @@
+import { warnOnce } from '../core/warning.ts'
 import { ValidationError } from '../errors/errors.ts'
-import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
-import { problemOf } from '../runs/handler.ts'
-import { refusal } from '../schema/checks.ts'
+import type { RunAction, RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
+import { problemOf, refused as refusing } from '../runs/handler.ts'
+import { anyFunction, assertValid, brief, optionsOf, refusal } from '../schema/checks.ts'
+import { verdictOf, type Permission } from '../schema/permission.ts'
+import { assertPrintableId } from '../schema/session-id.ts'
 import { waits } from '../session/inner.ts'
 import type { LogEntry } from '../stores/run-store.ts'
 import type { StreamEvent } from '../types/events.ts'
@@ -21,10 +24,28 @@ import {
 } from './ui-stream.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
+/** Who decides what a page may do. */
+export interface PageAuthority {
+  /**
+   * Decides what a post may do, before anything of it is done: `messages` for the user's words and answers to questions, `approvals` and `tools` with
+   * the id of the call for each decision and each result, `resume` for a run that is to go on after a failure or a stop. `true` or `{}` allows; a
+   * `Response` refuses and is sent; everything else refuses with status 403. One refusal refuses the whole post.
+   *
+   * Without it the page may send messages and go on with its run. Decisions and results are refused.
+   */
+  readonly authorize?:
+    | ((action: PageAction, callId?: string) => Permission | Promise<Permission>)
+    | undefined
+}
+
+/** What a post of a page can do to a session. */
+export type PageAction = Extract<RunAction, 'messages' | 'approvals' | 'tools' | 'resume'>
+
 /** The options of `sendUiMessages`. */
 export interface SendUiOptions
   extends
     Omit<UiResponseOptions, 'originalMessages' | 'past' | 'messageId'>,
+    PageAuthority,
     FromUiOptions,
     Pick<SendOptions, 'context' | 'metadata'> {
   /** The `trigger` that the page posted. With `regenerate-message` an answer that is complete is refused (409), and not sent again. */
@@ -38,12 +59,12 @@ export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessag
 
 /**
  * Answers `POST /api/chat` of `useChat`: gives what is new in the messages to a session, and streams what comes of it. The run goes on when the page
- * leaves. Who may use the id is the caller's to decide.
+ * leaves. Who may use the id is the caller's to decide; what the page may do besides sending messages, `authorize` decides.
  *
  * The session has the history, so only what it waits for is taken: see `uiCommands`. A message, a decision or a result counts once, however often the
  * page sends it: the page then gets the answer that there is, and for a message a run that failed or was stopped is resumed. What is refused has the status and the words of
- * `runs.handler`: 409 if an answer is being written, or if the page wants another answer to a message that has one (runs do not go back); 400 if
- * nothing is new. Rejects with any other failure.
+ * `runs.handler`: 403 if the page may not decide about a call or give its result, and then nothing of the post counts; 409 if an answer is being written, or
+ * if the page wants another answer to a message that has one (runs do not go back); 400 if nothing is new. Rejects with any other failure.
  */
 export async function sendUiMessages(
   runs: Runs,
@@ -68,12 +89,16 @@ async function answered(
   messages: readonly UiMessageInput[],
   options: SendUiOptions,
 ): Promise<Response> {
-  const { accept, context, metadata, trigger, messageId, ...page } = options
+  const { accept, context, metadata, trigger, messageId, authorize, ...page } = options
   assertPageOptions(page)
+  assertAuthority({ authorize })
+  assertPrintableId(id)
   const before = await runs.get(id)
   const commands = [...uiCommands(messages, before?.session, { accept })]
   const goesOn = continued(messages, messageId)
   if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
+  const forbidden = await refusalOf(commands.map(askedBy), { authorize }, page)
+  if (forbidden !== undefined) return forbidden
   const last = messages.at(-1)
   const given = await giveNew(runs, before, commands, { id, words: last?.id, context, metadata })
   const { sent, repeats } = given
@@ -96,6 +121,56 @@ async function answered(
   const known = callsIn(messages, isSure ? goesOn : undefined)
   return uiResponse(page, { ...coming, id: isSure ? goesOn.id : undefined, ...known, session })
 }
+
+/** Refuses a wrong `authorize`. */
+export function assertAuthority(authority: PageAuthority): void {
+  assertValid('invalid_options', optionsOf({ authorize: anyFunction })(authority))
+}
+
+/** What `authorize` is asked. */
+type Asked = readonly [action: PageAction, callId?: string]
+
+/** What a command of a page is asked as. The output of a call that asks is the user's words. */
+export function askedBy(command: SessionCommand): Asked {
+  switch (command.type) {
+    case 'send':
+      return ['messages']
+    case 'approve':
+    case 'deny':
+      return ['approvals', command.toolCallId]
+    case 'submitToolResult':
+      return ['tools', command.toolCallId]
+    case 'resume':
+      return ['resume']
+    default:
+      return assertNever(command)
+  }
+}
+
+/** The refusal of a post of which something is not allowed. */
+export async function refusalOf(
+  asked: readonly Asked[],
+  { authorize }: PageAuthority,
+  { onError = warnOfMistake }: Pick<UiResponseOptions, 'onError'>,
+): Promise<Response | undefined> {
+  for (const [action, callId] of asked) {
+    const isDecision = action === 'approvals' || action === 'tools'
+    const what = isDecision ? `${action} of call ${brief(callId ?? '')}` : action
+    if (authorize === undefined) {
+      if (!isDecision) continue
+      const words = `${what} are not taken from a page unless the server allows them: pass authorize(action, callId) to it`
+      throw refusing(403, 'forbidden', words)
+    }
+    const verdict = verdictOf(await authorize(action, callId), {})
+    if (verdict.allowed !== undefined) continue
+    if (verdict.response !== undefined) return verdict.response
+    if (verdict.mistake !== undefined) onError(verdict.mistake)
+    throw refusing(403, 'forbidden', `authorize did not allow ${what}`)
+  }
+  return undefined
+}
+
+const warnOfMistake = /* @__PURE__ */ warnOnce('a post of a page was refused')
 
 /** The answer that a page goes on with, if it does not begin another one. */
 function continued(
@@ -219,6 +294,7 @@ export async function resumeUiMessages(
 }
 
 async function followedFrom(runs: Runs, id: string, options: ResumeUiOptions): Promise<Response> {
+  assertPrintableId(id)
   const info = await begun(runs, id)
   const past = info && pastOf(info.session)
   if (!past || !(info.running || past.missed.length > 0)) return new Response(null, { status: 204 })

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createEngine, Session, tool } from '../../src/index.ts'
 import { inspector } from '../../src/inspector.ts'
+import { makeInspector } from '../../src/inspector/inspector.ts'
 import { createRuns } from '../../src/runs.ts'
 import { fileStore, memoryStore } from '../../src/stores.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
@@ -53,7 +54,7 @@ test('the page is served without a token and cannot be framed, and data is not',
     expect((await handle(new Request(`${origin}/inspect/${name}`))).status).toBe(200)
   }
   const bare = await handle(new Request(`${origin}/inspect`))
-  expect([bare.status, bare.headers.get('location')]).toEqual([308, 'inspect/'])
+  expect([bare.status, bare.headers.get('location')]).toEqual([308, './inspect/'])
   for (const path of ['api/info', 'api/sessions', 'api/sessions/x', 'api/sessions/x/follow']) {
     const refused = await handle(new Request(`${origin}/inspect/${path}`))
     expect([path, refused.status]).toEqual([path, 401])
@@ -65,7 +66,6 @@ test('the page is served without a token and cannot be framed, and data is not',
 test('a page that was not built is a typed refusal that says to build', async () => {
   const clock = virtualClock()
   const runs = createRuns({ engine: createEngine(), store: memoryStore({ clock }), clock })
-  const { makeInspector } = await import('../../src/inspector/inspector.ts')
   const handle = makeInspector(
     runs,
     { authorize: () => undefined },
@@ -78,20 +78,70 @@ test('a page that was not built is a typed refusal that says to build', async ()
   })
 })
 
-test('authorize is required, and only nothing or an object lets a request in', async () => {
+test('authorize is required, and what it does not allow is refused', async () => {
   const clock = virtualClock()
   const runs = createRuns({ engine: createEngine(), store: memoryStore({ clock }), clock })
   // @ts-expect-error
   expect(() => inspector(runs, {})).toThrow('authorize is missing')
   // @ts-expect-error
-  expect(() => inspector({}, { authorize: () => undefined })).toThrow('createRuns')
-  for (const allowed of [false, true, 'yes', null, 1]) {
+  expect(() => inspector({}, { authorize: () => true })).toThrow('createRuns')
+  // Every other value is in test/laws/authorize.test.ts.
+  for (const [allowed, status] of [
+    [undefined, 403],
+    [false, 403],
+    [true, 200],
+  ] as const) {
     const handle = inspector(runs, { authorize: () => allowed })
-    expect((await handle(new Request(`${origin}/api/info`))).status).toBe(400)
+    expect((await handle(new Request(`${origin}/api/info`))).status).toBe(status)
   }
-  for (const allowed of [undefined, {}]) {
-    const handle = inspector(runs, { authorize: () => allowed })
-    expect((await handle(new Request(`${origin}/api/info`))).status).toBe(200)
+})
+
+test('a value of authorize that is a mistake is a warning where nobody is told', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const clock = virtualClock()
+  const runs = createRuns({ engine: createEngine(), store: memoryStore({ clock }), clock })
+  const authorize = (): never => new Error('no') as never // What a program without types does.
+  const handle = inspector(runs, { authorize })
+  for (const _ of [1, 2]) {
+    expect((await handle(new Request(`${origin}/api/info`))).status).toBe(403)
+  }
+  expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+    expect.stringMatching(/^inspector without onError.*authorize returned an Error.*throw it/),
+  ])
+  warned.mockRestore()
+})
+
+test.each([
+  [undefined, '/inspect/api/info', 200],
+  [undefined, '/api/info', 200],
+  [undefined, '/admin/inspect/api/info', 200],
+  [undefined, '/a/b/c/api/info', 404],
+  [undefined, '/inspect/api/sessions/mine/api/sessions/victim', 404],
+  ['/a/b/c', '/a/b/c/api/info', 200],
+  ['/inspect', '/inspect/api/info', 200],
+  ['/inspect', '/inspect/api/sessions/victim', 200],
+  ['/inspect', '/api/info', 404],
+  ['/inspect', '/inspect/x/api/info', 404],
+  ['/inspect', '/inspect/mine/api/sessions/victim', 404],
+  ['/inspect', '/inspect//api/sessions/victim', 404],
+  ['/api', '/api/', 200],
+  ['/inspect', '/inspect', 308],
+])('mounted at %s, %s is %i', async (mount, path, status) => {
+  const clock = virtualClock()
+  const runs = createRuns({ engine: createEngine(), store: memoryStore({ clock }), clock })
+  await runs.send('victim', 'hi').catch(() => undefined)
+  const pageFolder = new URL('page/', import.meta.url)
+  const handle = makeInspector(runs, { authorize: () => true, mount }, { pageFolder })
+  expect((await handle(new Request(origin + path))).status).toBe(status)
+})
+
+test('a path cannot lead to another site', async () => {
+  const { handle } = desk()
+  const base = 'http://127.0.0.1:4000/x/'
+  for (const last of ['https:evil%2Ecom', 'https:evil', 'javascript:alert(1)', '%5Cevil']) {
+    const response = await handle(new Request(base + last))
+    const location = response.headers.get('location') ?? ''
+    expect(new URL(location, base + last).origin).toBe('http://127.0.0.1:4000')
   }
 })
 

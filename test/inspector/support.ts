@@ -32,8 +32,8 @@ export const origin = 'http://127.0.0.1:4000'
 const token = 'Bearer secret-of-the-page'
 
 /** What refuses a request without the token. */
-function withToken(request: Request): Response | undefined {
-  if (request.headers.get('authorization') === token) return undefined
+function withToken(request: Request): true | Response {
+  if (request.headers.get('authorization') === token) return true
   return Response.json({ error: { reason: 'unauthorized', message: 'no token' } }, { status: 401 })
 }
 

@@ -38,6 +38,17 @@ test('what authorize throws is a warning, once for each handler, and keys are no
   expect(warnings[0]).not.toContain('abcdefghijkl')
 })
 
+test('what a client sent cannot forge a line of the log', async () => {
+  const { post } = service({
+    authorize: (_request, _id, { callId }) => {
+      throw new Error(`no call ${callId}`)
+    },
+  })
+  const path = `ada/approvals/${encodeURIComponent('c1\r\n[fatal]\u001b[2J\u0085\u2028 forged')}`
+  expect((await post(path, { approve: true })).status).toBe(500)
+  expect(warnings[0]).toMatch(/no call c1\\u000d\\u000a\[fatal\]\\u001b\[2J\\u0085\\u2028 forged$/)
+})
+
 test('a worker whose store is down warns once', async () => {
   const clock = virtualClock({ auto: false })
   const runs = createRuns({ engine, store: broken(clock), clock })

@@ -55,7 +55,9 @@ function open(model = adapter): {
       threadId: 'ada',
       initialMessages,
       fetch: async (url, init) =>
-        sendAgUi(runs, 'ada', (await new Request(url, init).json()) as AgUiInput),
+        sendAgUi(runs, 'ada', (await new Request(url, init).json()) as AgUiInput, {
+          authorize: () => true,
+        }),
     })
   const agent = another([])
   let count = 0
@@ -180,6 +182,17 @@ describe('sendAgUi answers a post again', () => {
 })
 
 describe('sendAgUi', () => {
+  test('takes words without an id each time, because nothing tells them apart', async () => {
+    const { runs } = open()
+    for (const content of ['one', 'two']) {
+      const input = { threadId: 'ada', runId: 'r', messages: [{ role: 'user', content }] }
+      const response = await sendAgUi(runs, 'ada', input)
+      expect(response.status).toBe(200)
+      await response.text()
+    }
+    expect((await runs.get('ada'))?.session.thread.messages).toHaveLength(4)
+  })
+
   test('takes all decisions of one post', async () => {
     const { agent, runs, say } = open()
     await say('pay:p pay:r')

@@ -64,7 +64,12 @@ export async function openDesk(
 export function openRunsDesk(runs: Runs, version: 5 | 6 | 7 = 6): Promise<Desk> {
   return openDesk(
     ({ id, messages, trigger, messageId }) =>
-      sendUiMessages(runs, id, messages, { version, trigger, messageId }),
+      sendUiMessages(runs, id, messages, {
+        version,
+        trigger,
+        messageId,
+        authorize: () => true,
+      }),
     (id) => resumeUiMessages(runs, id, { version }),
   )
 }

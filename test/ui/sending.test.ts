@@ -131,7 +131,8 @@ function openPage({
           readonly messageId?: string
         }
         const { trigger, messageId } = posted
-        const response = await sendUiMessages(runs, 'ada', messages, { trigger, messageId })
+        const options = { trigger, messageId, authorize: () => true }
+        const response = await sendUiMessages(runs, 'ada', messages, options)
         posts.push(response.status)
         return response
       },
@@ -369,7 +370,9 @@ describe('what was open when the user went on', () => {
     await page.say('pay:p')
     await page.say('hello')
     await page.approve('p')
-    const response = await sendUiMessages(page.runs, 'ada', page.chat.messages)
+    const response = await sendUiMessages(page.runs, 'ada', page.chat.messages, {
+      authorize: () => true,
+    })
     expect(await response.text()).toMatch(/^data: \{"type":"start"\}/)
   })
 
