@@ -6,7 +6,7 @@ import { defined, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { messageText, type Part } from '../types/message.ts'
 import { objectOf } from './peer.ts'
-import { isCheckable } from './schemas.ts'
+import { isUsable, withoutPatterns } from './schemas.ts'
 
 /** A question of a server, as `askUser` tells it: the schema of a form, or an address that the user has to visit. */
 export interface Asked {
@@ -29,7 +29,7 @@ export function readQuestion(params: unknown): Asked {
   const { message, requestedSchema, url } = objectOf(params)
   return {
     question: (String(message) || '?').slice(0, 4000),
-    schema: isCheckable(requestedSchema) ? requestedSchema : {},
+    schema: isUsable(requestedSchema) ? requestedSchema : {},
     ...(typeof url === 'string' ? { url } : {}),
   }
 }
@@ -55,7 +55,7 @@ export function readReply(answer: string | readonly Part[], { schema }: Asked): 
     action === 'accept' ? content : isObject(parsed) ? parsed : fieldOf(text, fields, schema)
   const defaults = fields.map(([name, field]) => [name, objectOf(field)['default']] as const)
   const filled = defined<object>({ ...Object.fromEntries(defaults), ...objectOf(given) })
-  const [issue] = schemaIssues(schema, filled)
+  const [issue] = schemaIssues(withoutPatterns(schema), filled)
   return issue === undefined
     ? { action: 'accept', content: filled }
     : `${issue.path} ${issue.problem}.`
