@@ -30,8 +30,13 @@ export function readQuestion(params: unknown): Asked {
   return {
     question: (String(message) || '?').slice(0, 4000),
     schema: isUsable(requestedSchema) ? requestedSchema : {},
-    ...(typeof url === 'string' ? { url } : {}),
+    ...(isWebAddress(url) ? { url } : {}),
   }
+}
+
+/** Whether a page may make a link of an address: other schemes than these could run code, or read files. */
+function isWebAddress(url: unknown): url is string {
+  return typeof url === 'string' && url.length <= 2048 && /^https?:\/\//i.test(url)
 }
 
 /** The question for the user. The handler is called again with the answer. `problem` says what is wrong with the answer before. */
