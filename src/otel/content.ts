@@ -46,6 +46,11 @@ export function contentAttributes(
   return { 'gen_ai.output.messages': answer }
 }
 
+/** A short text without keys, such as the message of an error. */
+export function safeText(text: string, redact: Redact = (same) => same): string {
+  return String(tidy(text, redact)).slice(0, 1000)
+}
+
 /** Items as a list of JSON. Only what is kept of them is made. */
 type List = <T>(items: readonly T[], toJson: (item: T) => JsonObject) => string | undefined
 
