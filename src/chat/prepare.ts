@@ -14,10 +14,10 @@ import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import { createCollector, isCancellation, midStep, type Collector } from '../run/collector.ts'
 import {
   buildRequest,
-  callMetadata,
   mergeByName,
   optionOf,
   runContext,
+  spanMetadata,
   type RunContext,
   type SessionContext,
 } from '../run/context.ts'
@@ -329,7 +329,7 @@ export function toolRun(run: RunContext, tools: ToolRun['tools']): ToolRun {
     newId: engine.newId,
     trace: run.trace,
     depth: engine.depth ?? 0,
-    metadata: callMetadata(run),
+    metadata: spanMetadata(run),
   }
 }
 

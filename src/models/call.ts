@@ -144,6 +144,8 @@ export interface ModelCall<Adapter, Request> extends CallOrigin {
   readonly requestTimeoutMs: number | undefined
   readonly retry: RetryOption | undefined
   readonly parentSpanId: string | undefined
+  /** Of the run that the call is part of, for telemetry. */
+  readonly outerMetadata: JsonObject | undefined
   /** Finds the API key when the call starts. It is not stored. */
   readonly findKey: () => string | undefined | Promise<string | undefined>
 }
@@ -178,7 +180,7 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
   make: (fields: ModelCallRequest) => Request,
 ): ModelCall<ModelAdapters[Slot], Request> {
   const { slot, invalid = 'invalid_request' } = kind
-  const { defaults, keys, clock, newId, parentSpanId } = engineParts(engine)
+  const { defaults, keys, clock, newId, parentSpanId, outerMetadata } = engineParts(engine)
   // The table of slots says which adapter it is.
   const adapter = defaults[`${slot}Adapter`] as ModelAdapters[Slot] | undefined
   if (adapter === undefined) throw noAdapter(slot)
@@ -212,6 +214,7 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
     requestTimeoutMs: options.requestTimeoutMs ?? defaults.requestTimeoutMs,
     retry: options.retry ?? defaults.retry,
     parentSpanId,
+    outerMetadata,
   }
 }
 
@@ -250,8 +253,9 @@ export function openSpan<Slot extends ModelSlot, Request extends ModelCallReques
   { span: name }: Pick<ModelCallKind<Slot, Request, never>, 'span'>,
 ): Span {
   return span(name, call, call.parentSpanId, () => {
-    const { requestId, provider, adapter, request } = call
-    const { model, metadata } = request
+    const { requestId, provider, adapter, request, outerMetadata } = call
+    const { model } = request
+    const metadata = { ...outerMetadata, ...request.metadata }
     const operation = 'operation' in request ? String(request.operation) : undefined
     const facts = { requestId, provider, server: adapter.server, model, metadata, operation }
     return { ...facts, content: request }

@@ -78,7 +78,12 @@ export function otel(options: OtelOptions): () => void {
       ended.answered?.('error' in event ? event.error : undefined)
       return
     }
-    own.setAttributes({ ...endAttributes(event), ...contentAttributes(event, redact) })
+    own.setAttributes({
+      ...endAttributes(event),
+      ...contentAttributes(event, redact),
+      // What an `advance` works on is known when it was read.
+      ...(ended.event.metadata === undefined && event.metadata && attributes?.(event)),
+    })
     const { haltedReason: rest = event.status } = event
     // A cancellation is told by its type.
     if (rest !== undefined && rest !== 'completed' && rest !== 'cancelled') {
@@ -177,7 +182,10 @@ export interface OtelOptions {
   readonly content?: boolean | undefined
   /** Changes every text of `content` before it leaves the process, such as one that removes names. */
   readonly redact?: Redact | undefined
-  /** More attributes of a span, from the event that starts it: `({ metadata }) => ({ 'user.id': … })`. `gen_ai.agent.name` also names the span. */
+  /**
+   * More attributes of a span, from the event that starts it: `({ metadata }) => ({ 'user.id': … })`. `gen_ai.agent.name` also names the
+   * span. For an `advance`, whose metadata is known at its end, also from the event that ends it.
+   */
   readonly attributes?: ((event: TelemetryEvent) => OtelAttributes) | undefined
   /** The `context` of `@opentelemetry/api`. Absent: the context manager that was registered with it, version 1. */
   readonly context?: OtelContexts | undefined

@@ -45,6 +45,8 @@ export interface RunContext {
 export interface SessionContext {
   readonly sessionId: string
   readonly context: JsonObject
+  /** For telemetry. */
+  readonly metadata: JsonObject
 }
 
 const noOptions: CallOptions = {}
@@ -100,8 +102,8 @@ export function mergeByName<T extends { readonly name: string }>(
 }
 
 /** Saved data that its holder may change. Most sessions have none. */
-function copied(context: JsonObject | undefined): JsonObject | undefined {
-  return context && Object.keys(context).length > 0 ? structuredClone(context) : undefined
+function copied(data: JsonObject | undefined): JsonObject | undefined {
+  return data && Object.keys(data).length > 0 ? structuredClone(data) : undefined
 }
 
 /** A request, or the fields of one that the loop sets for each turn. */
@@ -157,14 +159,25 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: callMetadata(context, draft.metadata),
+    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
 
-/** The metadata of a call: the engine's, the request's and the call's, one over the other. */
-export function callMetadata({ engine, call }: RunContext, own?: JsonObject): JsonObject {
-  return { ...engine.defaults.metadata, ...own, ...call.metadata }
+/**
+ * The metadata of a run as telemetry tells it: that of the run which it is part of, the engine's or the request's, the session's and the
+ * call's, one over the other. The session's is not in the request, because recordings keep that.
+ */
+export function spanMetadata(
+  { engine, session, call }: RunContext,
+  request: JsonObject | undefined = engine.defaults.metadata,
+): JsonObject {
+  return { ...engine.outerMetadata, ...request, ...copied(session?.metadata), ...call.metadata }
+}
+
+/** The metadata of an engine as telemetry tells it, under what a call of it adds. */
+export function engineMetadata({ outerMetadata, defaults }: EngineParts): JsonObject {
+  return { ...outerMetadata, ...defaults.metadata }
 }
 
 /** A field of a request that the call and the engine can set too. */

@@ -20,6 +20,7 @@ import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
 import { defined } from '../types/guards.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { ToolTypes, WithTools } from '../types/tool-types.ts'
 import { engineParts, mergeByName } from './context.ts'
 
@@ -89,7 +90,7 @@ export function extendEngine<
 ): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, parentSpanId, depth, ...parts } = engineParts(engine)
+  const { defaults, parentSpanId, depth, outerMetadata, ...parts } = engineParts(engine)
   const { adapter, model, tools, context, keys, clock, newId } = parts
   // A model that came with the adapter goes with it.
   const leaves = overrides.adapter !== undefined && model === adapter?.model
@@ -105,27 +106,32 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
     context: { ...context, ...overrides.context },
   })
   return depth === undefined
-    ? withinSpan(extended, parentSpanId)
-    : innerEngine(extended, { depth, parentSpanId, context: {} })
+    ? withinSpan(extended, parentSpanId, outerMetadata)
+    : innerEngine(extended, { depth, parentSpanId, outerMetadata, context: {} })
 }
 
-/** The engine whose runs are part of a telemetry span: itself if there is none. */
-export function withinSpan(engine: Engine, parentSpanId: string | undefined): Engine {
+/** The engine whose runs are part of a telemetry span, with the metadata of that: itself if there is none. */
+export function withinSpan(
+  engine: Engine,
+  parentSpanId: string | undefined,
+  outerMetadata?: JsonObject,
+): Engine {
   if (parentSpanId === undefined) return engine
-  return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId }))
+  return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId, outerMetadata }))
 }
 
 /** Where a run takes place that is part of another one. */
-interface Place extends Pick<EngineParts, 'depth' | 'parentSpanId'> {
+interface Place extends Pick<EngineParts, 'depth' | 'parentSpanId' | 'outerMetadata'> {
   /** What the context of the engine lacks. */
   readonly context: EngineContext
 }
 
 /** The engine of a run that is part of another one: of an agent inside a call, or of one that was handed the conversation. */
-export function innerEngine(engine: Engine, { depth, parentSpanId, context }: Place): EngineParts {
+export function innerEngine(engine: Engine, { context, ...place }: Place): EngineParts {
   const parts = engineParts(engine)
-  const merged = { ...context, ...parts.context }
-  return Object.freeze(withoutInside({ ...parts, depth, parentSpanId, context: merged }))
+  const { depth, parentSpanId, outerMetadata } = place
+  const inside = { depth, parentSpanId, outerMetadata, context: { ...context, ...parts.context } }
+  return Object.freeze(withoutInside({ ...parts, ...inside }))
 }
 
 /** A record of keys becomes a function, so that a printed or serialised engine does not show keys. */

@@ -28,6 +28,7 @@ import {
   show,
   type RequestDraft,
   type RunContext,
+  spanMetadata,
 } from './context.ts'
 import { checkRequest, endSpan, modelCall, type ModelRun } from './model-call.ts'
 import {
@@ -153,8 +154,12 @@ function traced(context: RunContext, { model, metadata }: ModelRequest, run: Mod
   let own: Span | undefined
   const begin = (): Span => {
     const { provider } = state
-    const facts = { requestId, provider, model, metadata }
-    const started = span('generate', engine, trace.parent, () => facts)
+    const started = span('generate', engine, trace.parent, () => ({
+      requestId,
+      provider,
+      model,
+      metadata: spanMetadata(context, metadata),
+    }))
     trace.parent = started.id ?? trace.parent
     return started
   }

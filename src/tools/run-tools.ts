@@ -14,7 +14,7 @@ import {
   innerPending,
   type Collector,
 } from '../run/collector.ts'
-import { engineParts } from '../run/context.ts'
+import { engineMetadata, engineParts } from '../run/context.ts'
 import { runStream, type BatchSource, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { shownEvent } from '../run/view-event.ts'
 import { anyFunction, assertValid, must, optionsOf, within, type Check } from '../schema/checks.ts'
@@ -210,6 +210,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     newId: engine?.newId ?? randomId,
     trace: { parent: engine?.parentSpanId },
     depth: engine?.depth,
+    metadata: engine && engineMetadata(engine),
   }
 }
 

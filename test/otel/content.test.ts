@@ -112,7 +112,7 @@ describe('what somebody wrote is not told by a failure or an end, unless it is a
       'invalid_output',
       () => {
         const responseFormat = z.object({ n: z.string().refine(() => false, 'a secret') })
-        return run([['{"n": "a secret"}']], [], { responseFormat })
+        return run([[['text', '{"n": "a secret"}']]], [], { responseFormat })
       },
     ],
     [
