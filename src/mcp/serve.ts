@@ -251,8 +251,7 @@ async function runTool(
         const { question, options: details } = event
         const { schema, resume } = details
         const form = isPlainObject(schema) ? schema : formOf({ answer: answerOf(details) })
-        // The options of a question are JSON.
-        return ask(resume === true ? 'handler' : 'result', question, form as JsonObject)
+        return ask(resume === true ? 'handler' : 'result', question, form)
       }
       case 'tool_result_encoded':
       case 'tool_halt':

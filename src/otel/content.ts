@@ -1,4 +1,4 @@
-import { mapTexts, redactJson } from '../errors/redact.ts'
+import { mapTexts, redact as withoutKeys, redactJson } from '../errors/redact.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image, ImageRequest, MediaFile } from '../types/media.ts'
@@ -48,7 +48,7 @@ export function contentAttributes(
 
 /** A short text without keys, such as the message of an error. */
 export function safeText(text: string, redact: Redact = (same) => same): string {
-  return String(tidy(text, redact)).slice(0, 1000)
+  return redact(withoutKeys(text.slice(0, maxText))).slice(0, 1000)
 }
 
 /** Items as a list of JSON. Only what is kept of them is made. */

@@ -305,7 +305,7 @@ test('the attributes of otel follow, also on advance', async () => {
   }
   const leave = otel({
     tracer,
-    attributes: ({ metadata }) => ({ 'user.id': String(metadata?.['customer']) }),
+    attributes: ({ metadata }) => ({ 'user.id': JSON.stringify(metadata?.['customer']) }),
   })
   const runs = createRuns({ engine: calling('act', { tools: [act] }), store: memoryStore() })
   await runs.send('x', 'hi', { metadata: { customer: 'ada' } })
@@ -319,6 +319,6 @@ test('the attributes of otel follow, also on advance', async () => {
     'invoke_agent',
   ])
   for (const spans of Object.values(attributes)) {
-    for (const span of spans) expect(span).toMatchObject({ 'user.id': 'ada' })
+    for (const span of spans) expect(span).toMatchObject({ 'user.id': '"ada"' })
   }
 })

@@ -46,12 +46,14 @@ type Send = (params: object, authInfo?: object) => Promise<Reply>
 
 /** The parameters of a request as the protocol of 2026 has them. */
 function enveloped(params: object, capabilities: object): object {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': version,
-    'io.modelcontextprotocol/clientInfo': info,
-    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  return {
+    ...params,
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': info,
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
+    },
   }
-  return { ...params, _meta }
 }
 
 /** A client that writes its requests by itself, as a hostile one can: JSON-RPC in, JSON-RPC out. */
@@ -78,20 +80,21 @@ async function rawClient(
   await client.connect(near)
   const waiting = new Map<unknown, (reply: Reply) => void>()
   const { onmessage: before } = near
-  near.onmessage = (message, extra) => {
+  const onmessage: typeof before = (message, extra) => {
     const { id, result, error } = message as { id?: unknown; result?: Reply; error?: Reply }
     const resolve = waiting.get(id)
     if (resolve === undefined) before?.(message, extra)
     else resolve(result ?? error ?? {})
   }
+  Object.assign(near, { onmessage })
   let count = 0
   return (params) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       const id = `raw${++count}`
       waiting.set(id, resolve)
       const sent = isModern ? enveloped(params, capabilities) : params
       const message = { jsonrpc: '2.0', id, method: 'tools/call', params: sent } as const
-      void near.send(message as never)
+      near.send(message as never).catch(reject)
     })
 }
 
@@ -378,7 +381,7 @@ describe('an approval', () => {
     const { pay, runs } = paying({ needsApproval: true })
     const send = await rawClient([pay])
     const state = await stateOf(send, call)
-    const bad = [...state].flatMap((letter, at) => {
+    const bad = state.split('').flatMap((letter, at) => {
       const other = letter === 'A' ? 'B' : 'A'
       const changed = state.slice(0, at) + other + state.slice(at + 1)
       return at % 7 === 0 ? [changed, state.slice(0, at)] : []
