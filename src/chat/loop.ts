@@ -18,7 +18,7 @@ import {
   turnText,
   type Collector,
 } from '../run/collector.ts'
-import { hookFailure, optionOf, show, spanMetadata } from '../run/context.ts'
+import { hookFailure, optionOf, show, callMetadata } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'
@@ -436,7 +436,7 @@ function loopSpans(loop: LoopState): LoopSpans {
     sessionId,
     provider: loop.context.engine.adapter?.provider,
     model: loop.context.call.model ?? loop.context.engine.model,
-    metadata: spanMetadata(loop.context),
+    metadata: callMetadata(loop.context),
   })
   let whole: Span | undefined
   const begin = (): Span => {

@@ -17,7 +17,7 @@ import {
   mergeByName,
   optionOf,
   runContext,
-  spanMetadata,
+  callMetadata,
   type RunContext,
   type SessionContext,
 } from '../run/context.ts'
@@ -329,7 +329,7 @@ export function toolRun(run: RunContext, tools: ToolRun['tools']): ToolRun {
     newId: engine.newId,
     trace: run.trace,
     depth: engine.depth ?? 0,
-    metadata: spanMetadata(run),
+    metadata: callMetadata(run),
   }
 }
 

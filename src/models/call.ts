@@ -21,7 +21,7 @@ import {
   type ValidationErrorReason,
 } from '../errors/errors.ts'
 import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
-import { engineParts } from '../run/context.ts'
+import { engineMetadata, engineParts } from '../run/context.ts'
 import { reportRetry, retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check, type Checks } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
@@ -144,8 +144,6 @@ export interface ModelCall<Adapter, Request> extends CallOrigin {
   readonly requestTimeoutMs: number | undefined
   readonly retry: RetryOption | undefined
   readonly parentSpanId: string | undefined
-  /** Of the run that the call is part of, for telemetry. */
-  readonly outerMetadata: JsonObject | undefined
   /** Finds the API key when the call starts. It is not stored. */
   readonly findKey: () => string | undefined | Promise<string | undefined>
 }
@@ -180,7 +178,8 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
   make: (fields: ModelCallRequest) => Request,
 ): ModelCall<ModelAdapters[Slot], Request> {
   const { slot, invalid = 'invalid_request' } = kind
-  const { defaults, keys, clock, newId, parentSpanId, outerMetadata } = engineParts(engine)
+  const parts = engineParts(engine)
+  const { defaults, keys, clock, newId, parentSpanId } = parts
   // The table of slots says which adapter it is.
   const adapter = defaults[`${slot}Adapter`] as ModelAdapters[Slot] | undefined
   if (adapter === undefined) throw noAdapter(slot)
@@ -189,7 +188,7 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
   const made = make({
     ...defined<{ readonly model?: string }>({ model: options.model }),
     providerOptions: mergeProviderOptions(options.providerOptions),
-    metadata: { ...defaults.metadata, ...options.metadata },
+    metadata: { ...engineMetadata(parts), ...options.metadata },
   })
   assertValid(invalid, kind.request(made))
   assertValid(invalid, unknownProviders(made, [provider]))
@@ -214,7 +213,6 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
     requestTimeoutMs: options.requestTimeoutMs ?? defaults.requestTimeoutMs,
     retry: options.retry ?? defaults.retry,
     parentSpanId,
-    outerMetadata,
   }
 }
 
@@ -253,9 +251,8 @@ export function openSpan<Slot extends ModelSlot, Request extends ModelCallReques
   { span: name }: Pick<ModelCallKind<Slot, Request, never>, 'span'>,
 ): Span {
   return span(name, call, call.parentSpanId, () => {
-    const { requestId, provider, adapter, request, outerMetadata } = call
-    const { model } = request
-    const metadata = { ...outerMetadata, ...request.metadata }
+    const { requestId, provider, adapter, request } = call
+    const { model, metadata } = request
     const operation = 'operation' in request ? String(request.operation) : undefined
     const facts = { requestId, provider, server: adapter.server, model, metadata, operation }
     return { ...facts, content: request }

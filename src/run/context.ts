@@ -45,7 +45,6 @@ export interface RunContext {
 export interface SessionContext {
   readonly sessionId: string
   readonly context: JsonObject
-  /** For telemetry. */
   readonly metadata: JsonObject
 }
 
@@ -159,23 +158,17 @@ export function buildRequest(
       draft.providerOptions,
       call.providerOptions,
     ),
-    metadata: { ...defaults.metadata, ...draft.metadata, ...call.metadata },
+    metadata: callMetadata(context, draft.metadata),
     // A new field of a request must be decided about here.
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
 
-/**
- * The metadata of a run as telemetry tells it: that of the run which it is part of, the engine's or the request's, the session's and the
- * call's, one over the other. The session's is not in the request, because recordings keep that.
- */
-export function spanMetadata(
-  { engine, session, call }: RunContext,
-  request: JsonObject | undefined = engine.defaults.metadata,
-): JsonObject {
-  return { ...engine.outerMetadata, ...request, ...copied(session?.metadata), ...call.metadata }
+/** The metadata of a call: the engine's, the request's, the session's and the call's, one over the other. */
+export function callMetadata({ engine, session, call }: RunContext, own?: JsonObject): JsonObject {
+  return { ...engineMetadata(engine), ...own, ...copied(session?.metadata), ...call.metadata }
 }
 
-/** The metadata of an engine as telemetry tells it, under what a call of it adds. */
+/** The metadata of an engine: its own, over that of the run that it is part of. */
 export function engineMetadata({ outerMetadata, defaults }: EngineParts): JsonObject {
   return { ...outerMetadata, ...defaults.metadata }
 }

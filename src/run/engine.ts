@@ -20,7 +20,6 @@ import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
 import { defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 import type { ToolTypes, WithTools } from '../types/tool-types.ts'
 import { engineParts, mergeByName } from './context.ts'
 
@@ -105,19 +104,15 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
     context: { ...context, ...overrides.context },
   })
-  return depth === undefined
-    ? withinSpan(extended, parentSpanId, outerMetadata)
+  return depth === undefined && outerMetadata === undefined
+    ? withinSpan(extended, parentSpanId)
     : innerEngine(extended, { depth, parentSpanId, outerMetadata, context: {} })
 }
 
-/** The engine whose runs are part of a telemetry span, with the metadata of that: itself if there is none. */
-export function withinSpan(
-  engine: Engine,
-  parentSpanId: string | undefined,
-  outerMetadata?: JsonObject,
-): Engine {
+/** The engine whose runs are part of a telemetry span: itself if there is none. */
+export function withinSpan(engine: Engine, parentSpanId: string | undefined): Engine {
   if (parentSpanId === undefined) return engine
-  return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId, outerMetadata }))
+  return Object.freeze(withoutInside({ ...engineParts(engine), parentSpanId }))
 }
 
 /** Where a run takes place that is part of another one. */

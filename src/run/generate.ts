@@ -28,7 +28,6 @@ import {
   show,
   type RequestDraft,
   type RunContext,
-  spanMetadata,
 } from './context.ts'
 import { checkRequest, endSpan, modelCall, type ModelRun } from './model-call.ts'
 import {
@@ -154,12 +153,8 @@ function traced(context: RunContext, { model, metadata }: ModelRequest, run: Mod
   let own: Span | undefined
   const begin = (): Span => {
     const { provider } = state
-    const started = span('generate', engine, trace.parent, () => ({
-      requestId,
-      provider,
-      model,
-      metadata: spanMetadata(context, metadata),
-    }))
+    const facts = { requestId, provider, model, metadata }
+    const started = span('generate', engine, trace.parent, () => facts)
     trace.parent = started.id ?? trace.parent
     return started
   }

@@ -24,11 +24,10 @@ import { assertValid } from '../schema/checks.ts'
 import { validateRequest } from '../schema/validate.ts'
 import type { Batch, FailedAttempt, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever, defined, merged } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
 import type { Message, Thread } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { createCollector, foldModelEvent, toResponse, type Collector } from './collector.ts'
-import { asCallerCounts, optionOf, show, spanMetadata, type RunContext } from './context.ts'
+import { asCallerCounts, optionOf, show, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 
@@ -101,8 +100,6 @@ interface ModelCall {
   readonly history: readonly Message[]
   readonly requestId: string
   readonly trace: RunTrace
-  /** For telemetry. */
-  readonly metadata: () => JsonObject
   /** The options of the adapter; its signal and key are added for each attempt. */
   readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
   /** Looks up the key when the call starts. The key is not kept. */
@@ -136,7 +133,6 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
     history: [...request.messages, ...thread.messages],
     requestId,
     trace,
-    metadata: () => spanMetadata(context, request.metadata),
     adapterOptions: {
       requestId,
       sessionId,
@@ -589,7 +585,7 @@ function truncated({ provider, requestId }: ModelCall, eventIndex: number): Stre
 /** What telemetry says of a call at its start. */
 function callFacts(call: ModelCall): SpanFacts & { readonly content: ModelRequest } {
   const { requestId, adapter, request, adapterOptions } = call
-  const { model, metadata: _own, messages: _messages, tools: _tools, ...options } = request
+  const { model, metadata, messages: _messages, tools: _tools, ...options } = request
   const { responseFormat, promptCache: _cache, providerOptions: _options, ...settings } = options
   return {
     requestId,
@@ -597,7 +593,7 @@ function callFacts(call: ModelCall): SpanFacts & { readonly content: ModelReques
     provider: adapter.provider,
     server: adapter.server,
     model,
-    metadata: call.metadata(),
+    metadata,
     settings:
       responseFormat === undefined
         ? settings

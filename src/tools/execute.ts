@@ -227,7 +227,7 @@ function handlerOptions(execution: Execution): HandlerOptions {
     progress,
     sessionId,
     requestId,
-    engine: engine && withinSpan(engine, trace.id, run.metadata),
+    engine: engine && withinSpan(engine, trace.id),
   }
   const { agent } = execution.tool ?? {}
   const channel = agent && {

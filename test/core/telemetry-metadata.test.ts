@@ -114,14 +114,14 @@ describe('the run of a session', () => {
     expect(metadata).toEqual({ customer: { name: 'ada' } })
   })
 
-  test('keeps it out of the request, which recordings keep', async () => {
+  test('has it in the request that its adapter gets', async () => {
     const adapter = fake({ script: ['hi'] })
     const session = Session.create({
       messages: [{ role: 'user', content: 'go' }],
       metadata: { customer: 'ada' },
     })
     await Session.resume(createEngine({ adapter, metadata: { team: 'a' } }), session)
-    expect(adapter.calls[0]?.request.metadata).toEqual({ team: 'a' })
+    expect(adapter.calls[0]?.request.metadata).toEqual({ team: 'a', customer: 'ada' })
   })
 
   test('of createRuns has it too, and the end of advance', async () => {
@@ -254,7 +254,7 @@ describe('a run inside another one', () => {
     expect(large?.metadata).toEqual({ team: 'experts', user: 'u1' })
   })
 
-  test('that a handler makes with its engine has that of the run', async () => {
+  test('that a handler of an agent makes has that of the outer run too', async () => {
     const thinking = tool({
       name: 'act',
       description: 'Acts.',
@@ -262,21 +262,26 @@ describe('a run inside another one', () => {
       handler: async (_args: object, { engine }: HandlerOptions) => {
         if (engine === undefined) return 'no engine'
         await embed(engine, ['a'])
-        await embed(extendEngine(engine, { embeddingModel: 'e' }), ['a'])
         const quick = extendEngine(engine, { adapter: fake({ script: ['hi'] }) })
         return (await generate(quick, 'go', { metadata: { part: 'summary' } })).outputText
       },
     })
-    const engine = calling('act', {
+    const inner = calling('act', {
       tools: [thinking],
       metadata: { team: 'a' },
       embeddingAdapter: fakeEmbeddings(),
     })
+    const agent = agentTool({ name: 'agent', description: 'An agent.', engine: inner })
+    const scripts: readonly Script[] = [
+      [['tool_call', { id: 'a1', name: 'agent', arguments: { prompt: 'go' } }]],
+      [['text', 'done']],
+    ]
+    const outer = createEngine({ adapter: fake({ scripts }), tools: [agent] })
     const session = Session.create({ metadata: { customer: 'ada' } })
-    await Session.reply(engine, session, 'go')
-    expect(metadataOf('embed')).toEqual([JSON.stringify({ team: 'a', customer: 'ada' })])
+    await Session.reply(outer, session, 'go')
+    expect(metadataOf('embed')).toEqual([JSON.stringify({ customer: 'ada', team: 'a' })])
     expect(metadataOf('generate')).toEqual([
-      JSON.stringify({ team: 'a', customer: 'ada', part: 'summary' }),
+      JSON.stringify({ customer: 'ada', team: 'a', part: 'summary' }),
     ])
   })
 })
