@@ -191,11 +191,11 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
     return outcomeOf(session, channel, options)
   }
   const { parentSpanId } = options.engine === undefined ? {} : engineParts(options.engine)
-  const { defaults } = engineParts(channel.engine)
-  const engine = innerEngine(channel.engine, { depth, parentSpanId, context: options.context })
+  const { metadata: outerMetadata } = channel
+  const place = { depth, parentSpanId, outerMetadata, context: options.context }
+  const engine = innerEngine(channel.engine, place)
   const stream = streamNext(engine, session, undefined, {
     signal: options.signal,
-    metadata: { ...channel.metadata, ...defaults.metadata },
     maxTurns: agent.maxTurns,
     instructions: agent.instructions,
     // The outer run keeps all events, and hides what it was told to hide.

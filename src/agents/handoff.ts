@@ -3,7 +3,7 @@ import type { ToolRun } from '../chat/tool-run.ts'
 import type { Engine } from '../contracts/engine.ts'
 import type { CallOptions, EngineParts } from '../contracts/options.ts'
 import type { NeedsApproval, Tool } from '../contracts/tool.ts'
-import { contextRecord, engineParts, type RunContext } from '../run/context.ts'
+import { contextRecord, engineMetadata, engineParts, type RunContext } from '../run/context.ts'
 import { innerEngine } from '../run/engine.ts'
 import { assertOptions, assertValid, must, within } from '../schema/checks.ts'
 import type { AnySchema } from '../schema/derive-schema.ts'
@@ -104,7 +104,7 @@ function contextAfter(entry: RunContext, messages: readonly Message[]): RunConte
 
 function engineAfter(engine: EngineParts, messages: readonly Message[]): EngineParts {
   const last = lastEngine(engine, engine.tools, messages)
-  return last === engine ? engine : innerEngine(last, engine)
+  return last === engine ? engine : goingOn(last, engine)
 }
 
 /** The engine that the conversation was handed to last. A handoff by a tool that the engine does not have any more counts for nothing. */
@@ -133,9 +133,14 @@ function lastEngine(
   return engine
 }
 
+/** The engine that goes on where another one began: in the same place, with what its context and metadata lack. */
+function goingOn(next: EngineParts, first: EngineParts): EngineParts {
+  return innerEngine(next, { ...first, outerMetadata: engineMetadata(first) })
+}
+
 /** The context of a run that another engine goes on with. It is the same run: its ids and its trace stay. */
 function takenOver(entry: RunContext, next: EngineParts): RunContext {
-  const engine = innerEngine(next, entry.engine)
+  const engine = goingOn(next, entry.engine)
   const call = optionsFor(entry, next)
   const context = contextRecord(engine, call, entry.session)
   return { ...entry, engine, call, tools: engine.tools, context }

@@ -16,7 +16,7 @@ import {
   totalUsage,
   turnText,
 } from '../run/collector.ts'
-import { callMetadata, hookFailure, optionOf, show } from '../run/context.ts'
+import { hookFailure, optionOf, show, callMetadata } from '../run/context.ts'
 import { checkRequest, modelCall } from '../run/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../run/output.ts'
 import type { BatchSource } from '../run/run-stream.ts'

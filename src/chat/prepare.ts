@@ -14,10 +14,10 @@ import { unobserved, type Span } from '../core/telemetry.ts'
 import { isAllmError, StreamError, type AllmError } from '../errors/errors.ts'
 import {
   buildRequest,
-  callMetadata,
   mergeByName,
   optionOf,
   runContext,
+  callMetadata,
   type RunContext,
   type SessionContext,
 } from '../run/context.ts'

@@ -384,4 +384,6 @@ export interface EngineParts extends Engine {
   readonly parentSpanId?: string | undefined
   /** How many agents the runs of the engine are inside of: only in the copy that an agent runs on. */
   readonly depth?: number | undefined
+  /** The metadata of the run that runs of the engine are part of, under the engine's own: only in the copy of an agent, or after a handoff. */
+  readonly outerMetadata?: JsonObject | undefined
 }

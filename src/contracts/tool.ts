@@ -133,7 +133,7 @@ export interface AgentChannel {
   readonly session?: Session | undefined
   /** How many agents the call is inside of. */
   readonly depth: number
-  /** The metadata of the outer run, for telemetry. */
+  /** The metadata of the outer run. */
   readonly metadata?: JsonObject | undefined
   /** Emits what happened inside. Resolves when the consumer has asked for what follows. Absent: nobody hears it. */
   readonly tell?: (

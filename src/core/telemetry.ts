@@ -105,7 +105,7 @@ export interface SpanFacts {
   readonly model?: string | undefined
   /** The scheme, host and port that the adapter calls. */
   readonly server?: string | undefined
-  /** The caller's own, from the options of the call. */
+  /** The caller's own: of the call, over that of the session, over that of the engine, over that of the run that it is part of. */
   readonly metadata?: JsonObject | undefined
   /** What the request of a model call asks for. */
   readonly settings?: SpanSettings | undefined
@@ -159,6 +159,8 @@ export interface SpanOutcome {
   readonly audioBytes?: number | undefined
   /** In which status `advance` left its session, or `busy`, `lost` or `drained`. */
   readonly status?: string | undefined
+  /** The metadata of the session of `advance`, which has not read it when it starts. */
+  readonly metadata?: JsonObject | undefined
   /** The result itself; only for listeners that asked for content. */
   readonly content?: unknown
 }

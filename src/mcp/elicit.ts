@@ -6,7 +6,7 @@ import { defined, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { messageText, type Part } from '../types/message.ts'
 import { objectOf } from './peer.ts'
-import { isCheckable } from './schemas.ts'
+import { isUsable, withoutPatterns } from './schemas.ts'
 
 /** A question of a server, as `askUser` tells it: the schema of a form, or an address that the user has to visit. */
 export interface Asked {
@@ -29,9 +29,14 @@ export function readQuestion(params: unknown): Asked {
   const { message, requestedSchema, url } = objectOf(params)
   return {
     question: (String(message) || '?').slice(0, 4000),
-    schema: isCheckable(requestedSchema) ? requestedSchema : {},
-    ...(typeof url === 'string' ? { url } : {}),
+    schema: isUsable(requestedSchema) ? requestedSchema : {},
+    ...(isWebAddress(url) ? { url } : {}),
   }
+}
+
+/** Whether a page may make a link of an address: other schemes than these could run code, or read files. */
+function isWebAddress(url: unknown): url is string {
+  return typeof url === 'string' && url.length <= 2048 && /^https?:\/\//i.test(url)
 }
 
 /** The question for the user. The handler is called again with the answer. `problem` says what is wrong with the answer before. */
@@ -55,7 +60,7 @@ export function readReply(answer: string | readonly Part[], { schema }: Asked): 
     action === 'accept' ? content : isObject(parsed) ? parsed : fieldOf(text, fields, schema)
   const defaults = fields.map(([name, field]) => [name, objectOf(field)['default']] as const)
   const filled = defined<object>({ ...Object.fromEntries(defaults), ...objectOf(given) })
-  const [issue] = schemaIssues(schema, filled)
+  const [issue] = schemaIssues(withoutPatterns(schema), filled)
   return issue === undefined
     ? { action: 'accept', content: filled }
     : `${issue.path} ${issue.problem}.`

@@ -55,6 +55,8 @@ export interface RequestExtra {
   readonly _meta?: { readonly progressToken?: unknown }
   readonly sendNotification?: (notification: object) => Promise<void>
   readonly sendRequest?: (request: object, schema: object, options: object) => Promise<unknown>
+  /** Over HTTP: who is signed in, if somebody is. */
+  readonly http?: { readonly authInfo?: { readonly clientId?: string } }
   readonly mcpReq?: {
     readonly signal: AbortSignal
     readonly _meta?: { readonly progressToken?: unknown }

@@ -1,6 +1,6 @@
 import { targetOf } from '../schema/flatten-schema.ts'
 import { isObject } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
+import type { JsonObject, JsonValue } from '../types/json.ts'
 
 /** The most parts that a schema of a server may have when its references are followed. */
 const mostParts = 20_000
@@ -27,7 +27,62 @@ export function schemaProblem(schema: unknown): string | undefined {
   return problem
 }
 
-/** Whether values can be checked by a schema of a server. Its patterns could take for ever, so one that has patterns is not used. */
-export function isCheckable(schema: unknown): schema is JsonObject {
-  return schemaProblem(schema) === undefined && !JSON.stringify(schema).includes('"pattern')
+/** A schema of a server as values are checked by it; `undefined` if it cannot be used. */
+export function checkable(schema: unknown): JsonObject | undefined {
+  return isUsable(schema) ? withoutPatterns(schema) : undefined
+}
+
+/** Whether a schema of a server can be used: it is an object, and its references end. */
+export function isUsable(schema: unknown): schema is JsonObject {
+  return schemaProblem(schema) === undefined
+}
+
+/**
+ * A schema of somebody else by which values can be checked: without its regular expressions, which could take for ever. What the whole
+ * schema takes, this one takes.
+ */
+export function withoutPatterns(schema: JsonObject): JsonObject {
+  return JSON.stringify(schema).includes('"pattern') ? looser(schema) : schema
+}
+
+/** The keywords that go: those with regular expressions, and those that refuse a value because a part of them takes it. */
+const leftOut: ReadonlySet<string> = new Set([
+  'pattern',
+  'patternProperties',
+  'not',
+  'if',
+  'maxContains',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+])
+
+/** The keywords whose members are schemas by name. */
+const named: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
+
+/** The keywords whose values are data. */
+const data: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+
+function looser(schema: JsonObject): JsonObject {
+  const kept = Object.entries(schema).flatMap(([keyword, value]) => {
+    if (leftOut.has(keyword)) return []
+    // Which members are additional depends on the patterns of names.
+    if (keyword === 'additionalProperties' && 'patternProperties' in schema) return []
+    if (data.has(keyword)) return [[keyword, value] as const]
+    if (keyword === 'oneOf')
+      return 'anyOf' in schema ? [] : [['anyOf', looserParts(value)] as const]
+    if (!named.has(keyword) || !isJsonObject(value)) return [[keyword, looserParts(value)] as const]
+    const members = Object.entries(value).map(([name, part]) => [name, looserParts(part)] as const)
+    return [[keyword, Object.fromEntries(members)] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** The value of a keyword, with the schemas in it. */
+function looserParts(value: JsonValue): JsonValue {
+  if (isJsonObject(value)) return looser(value)
+  return typeof value === 'object' && value !== null ? value.map(looserParts) : value
+}
+
+function isJsonObject(value: JsonValue): value is JsonObject {
+  return isObject(value)
 }

@@ -1,11 +1,22 @@
 import type { EngineContext } from '../contracts/engine.ts'
 import type { Tool } from '../contracts/tool.ts'
-import { randomId } from '../core/ids.ts'
+import { systemClock } from '../core/clock.ts'
+import { issueList } from '../errors/errors.ts'
+import type { SealSecret } from '../make/seal.ts'
 import { isErrorResult } from '../make/tool-messages.ts'
-import { assertOptions, assertValid, isPlainObject, refusal, within } from '../schema/checks.ts'
+import { engineParts } from '../run/context.ts'
+import {
+  assertOptions,
+  assertValid,
+  isPlainObject,
+  jsonObject,
+  refusal,
+  within,
+} from '../schema/checks.ts'
+import { schemaIssues } from '../schema/json-schema.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { streamToolCalls, type ToolCallsOptions } from '../tools/run-tools.ts'
-import { keysOf, parseJson } from '../types/guards.ts'
+import { keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import {
@@ -17,6 +28,16 @@ import {
   type McpServer,
   type RequestExtra,
 } from './peer.ts'
+import { withoutPatterns } from './schemas.ts'
+import {
+  createStates,
+  firstRound,
+  stateKeyCheck,
+  type Asked,
+  type Round,
+  type States,
+  type StateSubject,
+} from './state.ts'
 
 /** The options of `serveMcp`. They mean what they mean for `runToolCalls`. */
 export interface ServeMcpOptions extends Pick<
@@ -31,6 +52,11 @@ export interface ServeMcpOptions extends Pick<
 > {
   /** Handed to the handlers. A function gets what the package passes with a request, such as who is signed in. */
   readonly context?: EngineContext | ((extra: object) => EngineContext) | undefined
+  /**
+   * Signs what a client keeps of a call while its user is asked (protocol of 2026-07-28): a secret of at least 32 bytes, text or bytes,
+   * the same in every process. A server that is stateless or has replicas needs it. By default each process has a random one.
+   */
+  readonly stateKey?: SealSecret | undefined
 }
 
 /**
@@ -38,6 +64,7 @@ export interface ServeMcpOptions extends Pick<
  *
  * Arguments, deadlines, progress, cancellation and errors are those of the tools. What `askUser` asks is an elicitation, and a call that
  * needs approval is asked about in the same way. If the client cannot ask its user, both are failed calls; nothing runs without approval.
+ * The `approve` policy is asked in every round of a call: the approval of a user turns its `ask` into `run`, never its `deny`.
  */
 export function serveMcp(
   tools: readonly Tool[],
@@ -46,30 +73,41 @@ export function serveMcp(
 ): void {
   assertOptions('invalid_options', options, optionKeys)
   assertValid('invalid_tool', within('tools', callOptionChecks.tools(tools)))
-  const { engine, toolExecutor = engine } = options
+  const { stateKey, ...toolOptions } = options
+  const { engine, toolExecutor = engine } = toolOptions
+  if (stateKey !== undefined)
+    assertValid('invalid_options', within('stateKey', stateKeyCheck(stateKey)))
   for (const { name, manual, handler, handoff } of tools) {
     const hasCode = !manual && (handler ?? toolExecutor) !== undefined
     const problem = hasCode ? handoff && 'it hands a conversation over' : 'it has no handler'
     if (problem !== undefined) throw refusal('invalid_tool', name, `cannot be served: ${problem}`)
   }
+  const parts = engine === undefined ? undefined : engineParts(engine, 'engine')
+  const states = createStates(stateKey, options.clock ?? parts?.clock ?? systemClock)
+  const hasPolicy = (options.approve ?? parts?.defaults.approve) !== undefined
   const peer = asPeer('server' in server ? server.server : server)
   peer.registerCapabilities?.({ tools: {} })
   if (!onRequest(peer, 'tools/list', async () => ({ tools: tools.map(listed) }))) {
     throw refusal('invalid_options', 'server', 'has tools of its own; serve these with another one')
   }
   onRequest(peer, 'tools/call', async ({ params }, extra) => {
-    const { name, arguments: args } = objectOf(params)
+    const { name, arguments: args = {} } = objectOf(params)
     const tool = tools.find((one) => one.name === name)
-    if (tool === undefined) {
-      // The packages send the code of an error.
-      throw Object.assign(new Error(`there is no tool ${String(name)}`), { code: -32_602 })
-    }
+    if (tool === undefined) throw invalidParams(`there is no tool ${String(name).slice(0, 200)}`)
+    const issues = within('arguments', jsonObject(args))
+    if (issues.length > 0) throw invalidParams(issueList(issues))
     const declared = extra.mcpReq?.envelope?.['io.modelcontextprotocol/clientCapabilities']
     const { elicitation } = objectOf(declared ?? peer.getClientCapabilities?.())
     const canAsk = elicitation !== undefined
-    // What comes over the wire is JSON.
-    return answerCall({ tool, args: objectOf(args) as JsonObject, extra, options, canAsk })
+    // They were checked.
+    const call = { tool, args: args as JsonObject, extra, states, hasPolicy, canAsk }
+    return answerCall({ ...call, options: toolOptions })
   })
+}
+
+/** A request that cannot be served. The packages send the code of an error. */
+function invalidParams(message: string): Error {
+  return Object.assign(new Error(message), { code: -32_602 })
 }
 
 const optionKeys = /* @__PURE__ */ keysOf<ServeMcpOptions>({
@@ -81,6 +119,7 @@ const optionKeys = /* @__PURE__ */ keysOf<ServeMcpOptions>({
   approve: true,
   toolTimeoutMs: true,
   clock: true,
+  stateKey: true,
 })
 
 function listed({ name, description, schema, idempotent }: Tool): object {
@@ -93,88 +132,101 @@ interface ServedCall {
   readonly tool: Tool
   readonly args: JsonObject
   readonly extra: RequestExtra
-  readonly options: ServeMcpOptions
+  readonly options: Omit<ServeMcpOptions, 'stateKey'>
+  readonly states: States
+  /** Whether an `approve` policy decides, of the server or of its engine. */
+  readonly hasPolicy: boolean
   /** Whether the client can ask its user. */
   readonly canAsk: boolean
 }
 
-/** What is known of the rounds before. It goes to the client with a question, and comes back with the answer. */
-interface Round {
-  /** The same in all rounds of a call. */
-  readonly id: string
-  readonly isApproved: boolean
-  /** What the answer is for: the `approval`, the `handler`, or the `result` itself. */
-  readonly asked: unknown
-}
+/** What a round gives: a result of MCP, or the round that the answer to its question begins. */
+type Answered = { readonly result: object } | { readonly next: AskingRound }
 
-/** A result of MCP. If that is a question, the same as a request, and the round that its answer begins. */
-interface Answered {
-  readonly result: object
-  readonly request?: object
-  readonly next?: Round
-}
+/** A round that begins with the answer to a question. */
+type AskingRound = Round & { readonly asked: Asked }
 
 /** Runs a call, round by round, until it has a result. */
 async function answerCall(call: ServedCall): Promise<object> {
-  const { mcpReq, sendRequest, signal } = call.extra
+  const { extra, states } = call
+  const { mcpReq, sendRequest, signal } = extra
   if (mcpReq !== undefined) {
-    // The newer package asks in the way of the client's protocol, and calls again with the round and the answer.
-    const round = readRound(parseJson(String(mcpReq.requestState())))
-    return (await runRound(call, round, mcpReq.inputResponses?.['user'])).result
+    // The newer package asks in the way of the client's protocol, and calls again with the state and the answer.
+    const subject = subjectOf(call)
+    const state = mcpReq.requestState()
+    const round = state === undefined ? firstRound() : await states.read(state, subject)
+    if ('refused' in round) return failed(round.refused).result
+    const answered = await runRound(call, round, mcpReq.inputResponses?.['user'])
+    if ('result' in answered) return answered.result
+    const inputRequests = { user: requestOf(answered.next) }
+    const requestState = await states.write(answered.next, subject)
+    return { resultType: 'input_required', inputRequests, requestState }
   }
-  let answered = await runRound(call, readRound({}), undefined)
-  while (answered.request !== undefined) {
-    const reply = await sendRequest?.(answered.request, anyValue, { signal, timeout: noTimeout })
-    answered = await runRound(call, readRound(answered.next), reply)
+  let answered = await runRound(call, firstRound(), undefined)
+  while ('next' in answered) {
+    const { next } = answered
+    const reply = await sendRequest?.(requestOf(next), anyValue, { signal, timeout: noTimeout })
+    answered = await runRound(call, next, reply)
   }
   return answered.result
 }
 
-/** A round as it came back. Whatever a client writes into it, it could as well have let its user answer. */
-function readRound(state: unknown): Round {
-  const { id, isApproved, asked } = objectOf(state)
-  return {
-    id: typeof id === 'string' ? id : randomId('call'),
-    isApproved: isApproved === true,
-    asked,
-  }
+/** What a state of a call is bound to. A token may be a new one in the next round; the client that it was given to stays. */
+function subjectOf({ tool, args, extra }: ServedCall): StateSubject {
+  const caller = [extra.sessionId, extra.http?.authInfo?.clientId]
+  return { tool: tool.name, args, caller }
+}
+
+function requestOf({ asked: { question, form } }: AskingRound): object {
+  const params = { message: question, requestedSchema: form }
+  return { method: 'elicitation/create', params }
 }
 
 async function runRound(call: ServedCall, round: Round, reply: unknown): Promise<Answered> {
-  const { tool, args, extra, options } = call
-  const { id, asked } = round
-  const { action, content: form } = objectOf(reply)
-  if (asked !== undefined && action !== 'accept') {
-    const what = asked === 'approval' ? 'approve the call, which was not run' : 'answer'
+  const { asked } = round
+  const { action, content } = objectOf(reply)
+  if (asked === undefined) return runTool(call, round)
+  const isApproval = asked.answers === 'approval'
+  if (action !== 'accept') {
+    const what = isApproval ? 'approve the call, which was not run' : 'answer'
     return failed(`the user did not ${what}`)
   }
+  if (isApproval) return runTool(call, { ...round, isApproved: true })
+  const form = objectOf(content)
+  const issues = schemaIssues(withoutPatterns(asked.form), form)
+  if (issues.length > 0) return failed(`the answer does not fit the question: ${issueList(issues)}`)
   // A form of the tool's own is passed on as JSON.
-  const [field, ...others] = Object.entries(objectOf(form))
+  const [field, ...others] = Object.entries(form)
   const isPlain = field?.[0] === 'answer' && others.length === 0
-  const answer = isPlain ? String(field[1]) : JSON.stringify(form ?? {})
-  if (asked === 'result') return { result: { content: blocksOf(answer) } }
-  const isApproved = round.isApproved || asked === 'approval'
+  const answer = isPlain ? String(field[1]) : JSON.stringify(form)
+  if (asked.answers === 'result') return { result: { content: blocksOf(answer) } }
+  return runTool({ ...call, tool: withAnswer(call.tool, answer) }, round)
+}
+
+/** Runs the tool, as far as the policy lets it. `approve` replaces the policy. */
+async function runTool(
+  call: ServedCall,
+  round: Round,
+  approve: ServeMcpOptions['approve'] = call.options.approve,
+): Promise<Answered> {
+  const { tool, args, extra, options } = call
+  const { id, isApproved } = round
   const { context, ...rest } = options
   const { signal, _meta: meta } = extra.mcpReq ?? extra
-  const ask = (whatFor: string, message: string, requestedSchema: object): Answered => {
-    if (!call.canAsk) return failed(`${message} (this client cannot ask its user)`)
-    const request = { method: 'elicitation/create', params: { message, requestedSchema } }
-    const next = { id, isApproved, asked: whatFor }
-    const result = { resultType: 'input_required', inputRequests: { user: request } }
-    return { result: { ...result, requestState: JSON.stringify(next) }, request, next }
+  const ask = (answers: Asked['answers'], question: string, form: JsonObject): Answered => {
+    if (!call.canAsk) return failed(`${question} (this client cannot ask its user)`)
+    return {
+      next: { id, number: round.number + 1, isApproved, asked: { answers, question, form } },
+    }
   }
-  const stream = streamToolCalls(
-    [{ id: callId, name: tool.name, arguments: args }],
-    [asked === 'handler' ? withAnswer(tool, answer) : tool],
-    {
-      ...rest,
-      ...(isApproved ? { approve: () => 'run' as const } : {}),
-      context: typeof context === 'function' ? context(extra) : context,
-      requestId: id,
-      sessionId: extra.sessionId,
-      signal,
-    },
-  )
+  const stream = streamToolCalls([{ id: callId, name: tool.name, arguments: args }], [tool], {
+    ...rest,
+    approve,
+    context: typeof context === 'function' ? context(extra) : context,
+    requestId: id,
+    sessionId: extra.sessionId,
+    signal,
+  })
   let value: JsonValue | undefined
   let steps = 0
   for await (const event of stream) {
@@ -189,7 +241,11 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
         break
       case 'approval_requested':
         if (event.toolCallId !== callId) return failed(cannotWait(tool))
-        return ask('approval', `Run ${tool.name} with ${JSON.stringify(args)}?`, formOf({}))
+        if (!isApproved)
+          return ask('approval', `Run ${tool.name} with ${JSON.stringify(args)}?`, formOf({}))
+        // A policy that failed has not said that the user may decide.
+        if (call.hasPolicy && event.reason !== undefined) return failed(noVerdict)
+        return runTool(call, round, () => 'run')
       case 'ask_user_requested': {
         if (event.toolCallId !== callId) return failed(cannotWait(tool))
         const { question, options: details } = event
@@ -206,6 +262,8 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
   throw new Error('the call was cancelled')
 }
 
+const noVerdict = 'the server could not decide whether the call may run, so it was not run'
+
 /** The id of the call in its batch. */
 const callId = 'call'
 
@@ -214,16 +272,16 @@ function cannotWait({ name }: Tool): string {
   return `the agent ${name} waits for an answer or an approval inside, which a call over MCP cannot do`
 }
 
-function failed(why: string): Answered {
+function failed(why: string): { readonly result: object } {
   return { result: { content: blocksOf(why), isError: true } }
 }
 
-function formOf(properties: object): object {
+function formOf(properties: JsonObject): JsonObject {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
 /** The field for the answer to a question: one of its choices, or a text. */
-function answerOf({ choices }: JsonObject): object {
+function answerOf({ choices }: JsonObject): JsonObject {
   const isChoice = Array.isArray(choices) && choices.every((one) => typeof one === 'string')
   return { type: 'string', title: 'Answer', ...(isChoice ? { enum: choices } : {}) }
 }

@@ -21,7 +21,7 @@ import {
   type ValidationErrorReason,
 } from '../errors/errors.ts'
 import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
-import { engineParts } from '../run/context.ts'
+import { engineMetadata, engineParts } from '../run/context.ts'
 import { reportRetry, retryPlan } from '../run/retry-policy.ts'
 import { assertValid, fine, optionsOf, type Check, type Checks } from '../schema/checks.ts'
 import { callOptionChecks } from '../schema/options.ts'
@@ -178,7 +178,8 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
   make: (fields: ModelCallRequest) => Request,
 ): ModelCall<ModelAdapters[Slot], Request> {
   const { slot, invalid = 'invalid_request' } = kind
-  const { defaults, keys, clock, newId, parentSpanId } = engineParts(engine)
+  const parts = engineParts(engine)
+  const { defaults, keys, clock, newId, parentSpanId } = parts
   // The table of slots says which adapter it is.
   const adapter = defaults[`${slot}Adapter`] as ModelAdapters[Slot] | undefined
   if (adapter === undefined) throw noAdapter(slot)
@@ -187,7 +188,7 @@ export function settleModelCall<Slot extends ModelSlot, Request extends ModelCal
   const made = make({
     ...defined<{ readonly model?: string }>({ model: options.model }),
     providerOptions: mergeProviderOptions(options.providerOptions),
-    metadata: { ...defaults.metadata, ...options.metadata },
+    metadata: { ...engineMetadata(parts), ...options.metadata },
   })
   assertValid(invalid, kind.request(made))
   assertValid(invalid, unknownProviders(made, [provider]))

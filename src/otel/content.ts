@@ -1,4 +1,4 @@
-import { mapTexts, redactJson } from '../errors/redact.ts'
+import { mapTexts, redact as withoutKeys, redactJson } from '../errors/redact.ts'
 import { assertNever, defined, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Image, ImageRequest, MediaFile } from '../types/media.ts'
@@ -44,6 +44,11 @@ export function contentAttributes(
   const reason = finishReason === 'tool_calls' ? 'tool_call' : finishReason
   const answer = list([message], (one) => ({ ...toMessage(one), finish_reason: reason }))
   return { 'gen_ai.output.messages': answer }
+}
+
+/** A short text without keys, such as the message of an error. */
+export function safeText(text: string, redact: Redact = (same) => same): string {
+  return redact(withoutKeys(text.slice(0, maxText))).slice(0, 1000)
 }
 
 /** Items as a list of JSON. Only what is kept of them is made. */

@@ -64,9 +64,19 @@ const outputTypes: Partial<Readonly<Record<SpanName, string>>> = {
   transcribe: 'text',
 }
 
-/** What is known of a span when it starts. */
-export function startAttributes(event: StartEvent, operation: Operation): OtelAttributes {
-  const { name, settings = {} } = event
+/** A text if it is a word, as names and codes are. Anything else may be what somebody wrote. */
+export function wordOr<Other>(text: string, other: Other): string | Other {
+  return /^[\w.:-]{1,64}$/.test(text) ? text : other
+}
+
+/** What is known of a span when it starts. With `content` also the name of a tool that a model has made up. */
+export function startAttributes(
+  event: StartEvent,
+  operation: Operation,
+  content: boolean,
+): OtelAttributes {
+  const { name, settings = {}, toolName } = event
+  const isKnown = event.toolDescription !== undefined || content
   const { stopSequences, responseFormat: format } = settings
   return defined<OtelAttributes>({
     ...commonAttributes(event, operation),
@@ -81,7 +91,7 @@ export function startAttributes(event: StartEvent, operation: Operation): OtelAt
     'gen_ai.request.seed': settings.seed,
     'gen_ai.request.presence_penalty': settings.presencePenalty,
     'gen_ai.request.frequency_penalty': settings.frequencyPenalty,
-    'gen_ai.tool.name': event.toolName,
+    'gen_ai.tool.name': toolName === undefined || isKnown ? toolName : wordOr(toolName, undefined),
     'gen_ai.tool.call.id': event.toolCallId,
     'gen_ai.tool.description': event.toolDescription,
     'gen_ai.tool.type': name === 'tool' ? 'function' : undefined,

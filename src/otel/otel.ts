@@ -11,7 +11,7 @@ import {
 } from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
-import { contentAttributes, type Redact } from './content.ts'
+import { contentAttributes, safeText, type Redact } from './content.ts'
 import {
   endAttributes,
   errorAttributes,
@@ -19,6 +19,7 @@ import {
   recorder,
   spanName,
   startAttributes,
+  wordOr,
   type EndEvent,
   type Operation,
   type StartEvent,
@@ -44,7 +45,7 @@ import type {
 export function otel(options: OtelOptions): () => void {
   assertValid('invalid_options', otelOptions(options))
   assertValid('invalid_options', within('tracer', checks.tracer(options.tracer)))
-  const { tracer, meter, content, redact, attributes } = options
+  const { tracer, meter, content = false, redact, attributes } = options
   const record = meter === undefined ? undefined : recorder(meter)
   const open = new Map<string, OpenSpan>()
   const manager = (): OtelContexts | undefined => options.context ?? registeredContexts()
@@ -59,7 +60,7 @@ export function otel(options: OtelOptions): () => void {
       return
     }
     const known = {
-      ...startAttributes(event, operation),
+      ...startAttributes(event, operation, content),
       ...contentAttributes(event, redact),
       ...attributes?.(event),
     }
@@ -77,10 +78,17 @@ export function otel(options: OtelOptions): () => void {
       ended.answered?.('error' in event ? event.error : undefined)
       return
     }
-    own.setAttributes({ ...endAttributes(event), ...contentAttributes(event, redact) })
+    own.setAttributes({
+      ...endAttributes(event),
+      ...contentAttributes(event, redact),
+      // What an `advance` works on is known when it was read.
+      ...(ended.event.metadata === undefined && event.metadata && attributes?.(event)),
+    })
     const { haltedReason: rest = event.status } = event
     // A cancellation is told by its type.
-    if (rest !== undefined && rest !== 'completed' && rest !== 'cancelled') own.addEvent(rest)
+    if (rest !== undefined && rest !== 'completed' && rest !== 'cancelled') {
+      own.addEvent(content ? safeText(rest, redact) : wordOr(rest, 'halted'))
+    }
     if (event.phase === 'error') fail(own, event.error)
     record?.(event, operation, context)
     const around = open.get(event.parentSpanId ?? '')
@@ -95,6 +103,12 @@ export function otel(options: OtelOptions): () => void {
       if (error !== undefined) fail(own, error)
       own.end(at)
     }
+  }
+
+  /** A message may repeat what a person or a model wrote, so it is content. The reason is one of a list. */
+  const fail = (span: OtelSpan, error: ErrorData): void => {
+    span.setAttributes(errorAttributes(error))
+    span.setStatus({ code: 2, message: content ? safeText(error.message, redact) : error.reason })
   }
 
   const note = (event: TelemetryEvent): void => {
@@ -156,24 +170,22 @@ interface Happening {
   readonly attempt?: number
 }
 
-function fail(span: OtelSpan, error: ErrorData): void {
-  span.setAttributes(errorAttributes(error))
-  span.setStatus({ code: 2, message: error.message.slice(0, 1000) })
-}
-
 /** What the bridge needs. The tracer and the meter are the application's own, of `@opentelemetry/api`. */
 export interface OtelOptions {
   readonly tracer: OtelTracer
   /** For the metrics: tokens, duration and time to the first chunk of each model call. Absent: none. */
   readonly meter?: OtelMeter | undefined
   /**
-   * Whether spans have what was sent and what came back: messages, instructions, tools, arguments and results. Bounded, without keys, and
-   * without the bytes of images and files. `false` by default.
+   * Whether spans have what was sent and what came back: messages, instructions, tools, arguments and results, and the messages of errors.
+   * Bounded, without keys, and without the bytes of images and files. `false` by default: then a failure is told by its reason.
    */
   readonly content?: boolean | undefined
   /** Changes every text of `content` before it leaves the process, such as one that removes names. */
   readonly redact?: Redact | undefined
-  /** More attributes of a span, from the event that starts it: `({ metadata }) => ({ 'user.id': … })`. `gen_ai.agent.name` also names the span. */
+  /**
+   * More attributes of a span, from the event that starts it: `({ metadata }) => ({ 'user.id': … })`. `gen_ai.agent.name` also names the
+   * span. For an `advance`, whose metadata is known at its end, also from the event that ends it.
+   */
   readonly attributes?: ((event: TelemetryEvent) => OtelAttributes) | undefined
   /** The `context` of `@opentelemetry/api`. Absent: the context manager that was registered with it, version 1. */
   readonly context?: OtelContexts | undefined

@@ -45,6 +45,7 @@ export interface RunContext {
 export interface SessionContext {
   readonly sessionId: string
   readonly context: JsonObject
+  readonly metadata: JsonObject
 }
 
 const noOptions: CallOptions = {}
@@ -100,8 +101,8 @@ export function mergeByName<T extends { readonly name: string }>(
 }
 
 /** Saved data that its holder may change. Most sessions have none. */
-function copied(context: JsonObject | undefined): JsonObject | undefined {
-  return context && Object.keys(context).length > 0 ? structuredClone(context) : undefined
+function copied(data: JsonObject | undefined): JsonObject | undefined {
+  return data && Object.keys(data).length > 0 ? structuredClone(data) : undefined
 }
 
 /** A request, or the fields of one that the loop sets for each turn. */
@@ -162,9 +163,14 @@ export function buildRequest(
   } satisfies Readonly<Record<keyof ModelRequest, unknown>>)
 }
 
-/** The metadata of a call: the engine's, the request's and the call's, one over the other. */
-export function callMetadata({ engine, call }: RunContext, own?: JsonObject): JsonObject {
-  return { ...engine.defaults.metadata, ...own, ...call.metadata }
+/** The metadata of a call: the engine's, the request's, the session's and the call's, one over the other. */
+export function callMetadata({ engine, session, call }: RunContext, own?: JsonObject): JsonObject {
+  return { ...engineMetadata(engine), ...own, ...copied(session?.metadata), ...call.metadata }
+}
+
+/** The metadata of an engine: its own, over that of the run that it is part of. */
+export function engineMetadata({ outerMetadata, defaults }: EngineParts): JsonObject {
+  return { ...outerMetadata, ...defaults.metadata }
 }
 
 /** A field of a request that the call and the engine can set too. */

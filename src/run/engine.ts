@@ -89,7 +89,7 @@ export function extendEngine<
 ): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
-  const { defaults, parentSpanId, depth, ...parts } = engineParts(engine)
+  const { defaults, parentSpanId, depth, outerMetadata, ...parts } = engineParts(engine)
   const { adapter, model, tools, context, keys, clock, newId } = parts
   // A model that came with the adapter goes with it.
   const leaves = overrides.adapter !== undefined && model === adapter?.model
@@ -104,9 +104,9 @@ export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
     tools: overrides.tools === undefined ? tools : mergeByName(tools, overrides.tools),
     context: { ...context, ...overrides.context },
   })
-  return depth === undefined
+  return depth === undefined && outerMetadata === undefined
     ? withinSpan(extended, parentSpanId)
-    : innerEngine(extended, { depth, parentSpanId, context: {} })
+    : innerEngine(extended, { depth, parentSpanId, outerMetadata, context: {} })
 }
 
 /** The engine whose runs are part of a telemetry span: itself if there is none. */
@@ -116,16 +116,17 @@ export function withinSpan(engine: Engine, parentSpanId: string | undefined): En
 }
 
 /** Where a run takes place that is part of another one. */
-interface Place extends Pick<EngineParts, 'depth' | 'parentSpanId'> {
+interface Place extends Pick<EngineParts, 'depth' | 'parentSpanId' | 'outerMetadata'> {
   /** What the context of the engine lacks. */
   readonly context: EngineContext
 }
 
 /** The engine of a run that is part of another one: of an agent inside a call, or of one that was handed the conversation. */
-export function innerEngine(engine: Engine, { depth, parentSpanId, context }: Place): EngineParts {
+export function innerEngine(engine: Engine, { context, ...place }: Place): EngineParts {
   const parts = engineParts(engine)
-  const merged = { ...context, ...parts.context }
-  return Object.freeze(withoutInside({ ...parts, depth, parentSpanId, context: merged }))
+  const { depth, parentSpanId, outerMetadata } = place
+  const inside = { depth, parentSpanId, outerMetadata, context: { ...context, ...parts.context } }
+  return Object.freeze(withoutInside({ ...parts, ...inside }))
 }
 
 /** A record of keys becomes a function, so that a printed or serialised engine does not show keys. */

@@ -15,6 +15,7 @@ import { restingRun, withTrace } from '../session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { innerEvent, isBoundary, type Batch } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import type { Advanced } from './contract.ts'
 import { createOwner, isGone, isLost, type Owner, type OwnerOptions } from './owner.ts'
@@ -68,13 +69,14 @@ export async function advance(
   const lease = claimed ?? (await store.acquire(id, { owner: options.owner, ttlMs: leaseMs }))
   if (lease === undefined) return { outcome: 'busy', more: false }
   const trace = span('advance', options, undefined, () => ({ sessionId: id }))
+  const facts: Work['facts'] = {}
   return trace.run(async () => {
     try {
-      const advanced = await advanceOwned({ options, control, trace }, id, lease)
-      trace.stop({ status: advanced.outcome })
+      const advanced = await advanceOwned({ options, control, trace, facts }, id, lease)
+      trace.stop({ ...facts, status: advanced.outcome })
       return advanced
     } catch (error) {
-      trace.error(error)
+      trace.error(error, facts)
       throw error
     }
   })
@@ -91,6 +93,7 @@ async function advanceOwned(
   try {
     const info = await readSession(options.store, id)
     if (info === undefined) return { outcome: 'lost', more: false }
+    tellMetadata(work, info.session)
     owner = createOwner(options, id, lease, info)
     control.onOwned?.(owner)
     return await runToRest({ ...work, owner }, info.session, lease)
@@ -109,6 +112,16 @@ interface Work {
   readonly owner: Owner
   readonly control: AdvanceControl
   readonly trace: Span
+  /** What telemetry says of the session, once it was read. */
+  readonly facts: { metadata?: JsonObject }
+}
+
+/** Notes the metadata of a session. It is a copy, because listeners get it. */
+function tellMetadata(
+  { trace, facts }: Pick<Work, 'trace' | 'facts'>,
+  { metadata }: Session,
+): void {
+  if (trace.id !== undefined) facts.metadata = structuredClone(metadata)
 }
 
 /** Where a session is after a part of the work. */
@@ -199,6 +212,7 @@ async function run(
   } catch (error) {
     return refuse(work, session, error)
   }
+  tellMetadata(work, next)
   let stream: SessionStream
   try {
     const timed = timedEngine(await options.engineFor(next), options.clock)

@@ -343,16 +343,17 @@ function prepare(
   options?: CallOptions,
 ): Prepared {
   const from = withLateMessages(session)
-  const { id: sessionId, context, error: _error, haltedReason: _reason, ...rest } = from
+  const { id: sessionId, context, metadata } = from
+  const { error: _error, haltedReason: _reason, ...rest } = from
   const { turns = 0, attempts, decisions, late, inner, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
   const start = { ...counts, state, decisions, late, inner, runner: sessionRunner }
-  const loop = createLoop(engine, start, options, { sessionId, context })
+  const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
-  return { loop, base: { ...rest, id: sessionId, context, status: 'idle', run } }
+  return { loop, base: { ...rest, status: 'idle', run } }
 }
 
 /** Answers the calls of a session. An agent is not entered while a call that was approved inside of it could not run. */

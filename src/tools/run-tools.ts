@@ -9,7 +9,7 @@ import { randomId } from '../core/ids.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { EngineError, StreamError } from '../errors/errors.ts'
 import { foldEvent, inCallOrder, innerPending } from '../run/collector.ts'
-import { engineParts } from '../run/context.ts'
+import { engineMetadata, engineParts } from '../run/context.ts'
 import { runStream, type BatchSource, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { createCollector, type Collector } from '../run/state.ts'
 import { shownEvent } from '../run/view-event.ts'
@@ -208,6 +208,7 @@ function settleToolRun(tools: readonly Tool[], options: ToolCallsOptions): ToolR
     newId: engine?.newId ?? randomId,
     trace: { parent: engine?.parentSpanId },
     depth: engine?.depth,
+    metadata: engine && engineMetadata(engine),
   }
 }
 

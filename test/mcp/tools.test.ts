@@ -25,6 +25,20 @@ describe.each(packages)('%s', (which) => {
     expect(await resultOfCall(tools, { text: 'hi' })).toBe('echo hi')
   })
 
+  test('a pattern of a server is shown to the model, and not run', async () => {
+    const pattern = '^(a+)+$'
+    const properties = { text: { type: 'string', pattern } }
+    const inputSchema = { type: 'object', properties, patternProperties: { [pattern]: {} } }
+    const slow = `${'a'.repeat(60)}!`
+    const { client } = await connectPair(which, {
+      list: () => ({ tools: [listed('echo', { inputSchema })] }),
+      call: ({ arguments: args }) => said(String(Object.keys(args).length)),
+    })
+    const tools = await mcpTools(client, { configure: () => ({ needsApproval: () => false }) })
+    expect(tools[0]?.schema).toEqual(inputSchema)
+    expect(await resultOfCall(tools, { text: slow, [slow]: 1 })).toBe('2')
+  })
+
   test('all pages of a list are read', async () => {
     const { client } = await connectPair(which, {
       list: (cursor) =>

@@ -1,19 +1,28 @@
+import { SpanStatusCode } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import {
+  askUser,
   chat,
   createEngine,
+  fail,
   fileFromBase64,
   filePart,
   generate,
   generateImage,
+  halt,
   imageFromBase64,
   imageFromUrl,
   imagePart,
   textPart,
   tool,
   user,
+  type CallOptions,
   type Message,
+  type Tool,
 } from '../../src/index.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
 import { fake, fakeImages, virtualClock, type Script } from '../../src/testing.ts'
 import { otelBench } from './support.ts'
 
@@ -50,7 +59,7 @@ const attribute = (span: string, name: string): unknown => {
 
 const all = (): string =>
   JSON.stringify(
-    bench.spans().map(({ attributes, events, status }) => [attributes, events, status]),
+    bench.spans().map(({ name, attributes, events, status }) => [name, attributes, events, status]),
   )
 
 test('nothing that was sent or answered is told unless it is asked for', async () => {
@@ -58,6 +67,139 @@ test('nothing that was sent or answered is told unless it is asked for', async (
   await chat(engineOf(), 'a secret question')
   expect(bench.spans()).toHaveLength(4)
   expect(all()).not.toContain('secret')
+})
+
+describe('what somebody wrote is not told by a failure or an end, unless it is asked for', () => {
+  const acting = (handler: () => unknown, more: object = {}) =>
+    tool({
+      name: 'act',
+      description: 'Acts.',
+      schema: { type: 'object', properties: { id: { type: 'number' } } },
+      handler,
+      ...more,
+    })
+  const called = (id: unknown = 1, name = 'act'): readonly Script[] => [
+    [['tool_call', { id: 'c1', name, arguments: { id: id as number } }]],
+    [['text', 'done']],
+  ]
+  const run = (
+    scripts: readonly Script[],
+    tools: readonly Tool[] = [],
+    options: CallOptions = {},
+  ): Promise<unknown> => {
+    const engine = createEngine({ adapter: fake({ scripts }), model: 'm', tools })
+    return chat(engine, 'go', { retry: false, ...options }).catch(() => undefined)
+  }
+  const throwing = (): never => {
+    throw new Error('a secret of a customer')
+  }
+
+  const cases: readonly (readonly [title: string, reason: string, () => Promise<unknown>])[] = [
+    [
+      'arguments that do not fit',
+      'invalid_arguments',
+      () => run(called('a secret of Jane Doe'), [acting(() => 1)]),
+    ],
+    ['a handler that throws', 'handler_raised', () => run(called(), [acting(throwing)])],
+    [
+      'a handler that fails',
+      'handler_failed',
+      () => run(called(), [acting(() => fail('a secret of a customer'))]),
+    ],
+    ['a tool that does not exist', 'not_found', () => run(called(1, 'a secret tool'))],
+    [
+      'an answer that does not fit its format',
+      'invalid_output',
+      () => {
+        const responseFormat = z.object({ n: z.string().refine(() => false, 'a secret') })
+        return run([[['text', '{"n": "a secret"}']]], [], { responseFormat })
+      },
+    ],
+    [
+      'a provider that fails',
+      'invalid_request',
+      () => run([[['preflight_error', 'invalid_request', { message: 'a secret prompt' }]]]),
+    ],
+    [
+      'a stream that fails',
+      'provider_unavailable',
+      () =>
+        run([
+          [
+            ['text_delta', 'hi'],
+            ['error_event', 'provider_unavailable', { message: 'a secret' }],
+          ],
+        ]),
+    ],
+    [
+      'a hook that throws',
+      'unknown',
+      () => run(called(), [acting(() => 1)], { haltWhen: throwing }),
+    ],
+    [
+      'a call that was denied',
+      '',
+      () => run(called(), [acting(() => 1)], { approve: () => ({ deny: 'a secret reason' }) }),
+    ],
+    ['a question', 'ask_user', () => run(called(), [acting(() => askUser('a secret question?'))])],
+    [
+      'a handler that halts with a sentence',
+      'halted',
+      () => run(called(), [acting(() => halt('the secret word of Jane Doe', 'a secret'))]),
+    ],
+    [
+      'a handler that halts with a word',
+      'enough',
+      () => run(called(), [acting(() => halt('enough', 'a secret'))]),
+    ],
+  ]
+
+  test.each(cases)('%s: %s', async (_title, reason, fails) => {
+    bench.listen()
+    await fails()
+    expect(bench.spans().length).toBeGreaterThan(0)
+    expect(all()).not.toContain('secret')
+    expect(all()).not.toContain('Jane')
+    expect(all()).toContain(reason)
+  })
+
+  test('the status is the reason', async () => {
+    bench.listen()
+    await run(called('a secret'), [acting(() => 1)])
+    const { status } = bench.span('execute_tool act')
+    expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'invalid_arguments' })
+  })
+
+  test('with content the status is the message, without keys and what redact removes', async () => {
+    bench.listen({
+      content: true,
+      redact: (text) => text.replaceAll('Jane Doe', '[name]'),
+    })
+    const key = `sk-${'a1B2'.repeat(10)}`
+    await run(called(`Jane Doe ${key}`), [acting(() => 1)])
+    const { message = '' } = bench.span('execute_tool act').status
+    expect(message).toContain('invalid arguments: id: must be a number, not "[name]')
+    expect(message).not.toContain(key)
+    bench.reset()
+    await run(called(1, 'an invented tool'))
+    expect(all()).toContain('an invented tool')
+    bench.reset()
+    await run(called(), [acting(() => halt('a sentence of a handler', ''))])
+    expect(all()).toContain('a sentence of a handler')
+  })
+
+  test('a store that fails is told by its reason', async () => {
+    bench.listen()
+    const store = {
+      ...memoryStore(),
+      load: () => Promise.reject(new Error('a secret connection string')),
+    }
+    const engine = createEngine({ adapter: fake({ script: ['hi'] }) })
+    const runs = createRuns({ engine, store, execute: false })
+    await runs.advance('s1').catch(() => undefined)
+    expect(bench.spans().length).toBeGreaterThan(0)
+    expect(all()).not.toContain('secret')
+  })
 })
 
 test('messages, instructions, tools, arguments and results are told as the conventions write them', async () => {

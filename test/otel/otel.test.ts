@@ -385,7 +385,7 @@ describe('an end', () => {
     await chat(engine, messages).catch(() => undefined)
     for (const name of ['chat m', 'invoke_agent']) {
       const { status, attributes } = bench.span(name)
-      expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'no such model' })
+      expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'invalid_request' })
       expect(attributes).toMatchObject({
         'error.type': 'invalid_request',
         'http.response.status_code': 404,
