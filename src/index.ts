@@ -181,6 +181,7 @@ export {
 export { systemClock, type Clock } from './core/clock.ts'
 export type {
   AdapterOptions,
+  CallQueue,
   ChatAdapter,
   EmbeddingAdapter,
   EmbeddingLimits,
