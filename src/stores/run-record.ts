@@ -1,11 +1,14 @@
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { SessionStatus } from '../types/session.ts'
+import type { SessionCommand, SessionStatus } from '../types/session.ts'
 import {
   busy,
+  commandDigest,
   leaseLost,
+  refuseReuse,
   type AcquiredLease,
   type AcquireOptions,
+  type KnownKey,
   type PushOptions,
   type RunState,
 } from './run-store.ts'
@@ -26,8 +29,8 @@ export interface RunRecord {
   lastEventId: number
   lastCommandId: number
   inbox: unknown[]
-  /** The keys of commands, and when they came. */
-  readonly keys: Map<string, number>
+  /** The keys of commands. */
+  readonly keys: Map<string, KnownKey>
   token: number
   /** Set while there is a lease, live or expired. */
   owner?: string | undefined
@@ -122,16 +125,21 @@ export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: n
   return isDue(record, now)
 }
 
-/** Makes room for a command that its caller puts into the inbox. Returns `false` if its key is known. */
+/** Makes room for a command that its caller puts into the inbox. Returns `false` if it came before with its key. */
 export function receive(
   id: string,
   record: RunRecord,
+  command: SessionCommand,
   { key, ifIdle }: PushOptions,
   now: number,
 ): boolean {
-  if (key !== undefined && record.keys.has(key)) return false
+  const known = key === undefined ? undefined : record.keys.get(key)
+  if (key !== undefined && known !== undefined) {
+    refuseReuse(id, key, known, command)
+    return false
+  }
   if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
-  if (key !== undefined) record.keys.set(key, now)
+  if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
   if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
   return true
 }

@@ -4,7 +4,7 @@ import { assertValid, optionsOf, refuse, text, type Check } from '../schema/chec
 import { stringifySession } from '../session/saved.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { Session, SessionStatus } from '../types/session.ts'
+import type { Session, SessionCommand, SessionStatus } from '../types/session.ts'
 import {
   assertAcquireOptions,
   busy,
@@ -33,6 +33,7 @@ import {
   keyText,
   listFiltered,
   named,
+  refuseOther,
   storable,
   toInboxEntry,
   toLogEntry,
@@ -247,14 +248,17 @@ export function sqliteStore(
       assertSessionId(id)
       const body = JSON.stringify(command)
       const isNew = await write(`the command for ${named(id)} cannot be stored`, () =>
-        push(db, id, { body, key: keyText(key), ifIdle }),
+        push(db, id, command, { body, key, ifIdle }),
       )
       if (isNew) listeners.tell(id)
       return isNew
     },
-    knowsKey: async (id, key) => {
+    knowsKey: async (id, key, command) => {
       assertSessionId(id)
-      return perform(`the keys of ${named(id)} cannot be read`, () => db.knowsKey(id, keyText(key)))
+      const what = `the keys of ${named(id)} cannot be read`
+      const known = await perform(what, () => db.commandWith(id, key))
+      if (known !== undefined && command !== undefined) refuseOther(id, key, known, command)
+      return known !== undefined
     },
     readInbox: async (id) => {
       assertSessionId(id)
@@ -481,21 +485,30 @@ function acquire(
 
 interface Pushed {
   readonly body: string
-  readonly key: string | null
+  readonly key: string | undefined
   readonly ifIdle: boolean
 }
 
-function push(db: Tables, id: string, { body, key, ifIdle }: Pushed): boolean {
-  if (db.knowsKey(id, key)) return false
-  const { row: known, now } = db.find(id)
-  if (ifIdle && known !== undefined && known.due_at !== null) throw busy(id, 'it takes no command')
-  const row = known ?? db.insert(id, now)
+function push(
+  db: Tables,
+  id: string,
+  command: SessionCommand,
+  { body, key, ifIdle }: Pushed,
+): boolean {
+  const known = key === undefined ? undefined : db.commandWith(id, key)
+  if (key !== undefined && known !== undefined) {
+    refuseOther(id, key, known, command)
+    return false
+  }
+  const { row: found, now } = db.find(id)
+  if (ifIdle && found !== undefined && found.due_at !== null) throw busy(id, 'it takes no command')
+  const row = found ?? db.insert(id, now)
   const queued = row.queued + 1
   db.run(`insert into ${db.commands} (session, number, at, key, body) values (?, ?, ?, ?, ?)`, [
     row.key,
     row.last_command + queued,
     now,
-    key,
+    keyText(key),
     body,
   ])
   const dueAt = isLive(row, now) ? row.due_at : Math.min(row.due_at ?? now, now)
@@ -589,7 +602,8 @@ interface Tables {
   }
   readonly insert: (id: string, now: number) => SessionColumns
   readonly nextToken: () => number
-  readonly knowsKey: (id: string, key: string | null) => boolean
+  /** The command that came with a key. */
+  readonly commandWith: (id: string, key: string) => string | undefined
   readonly due: (limit: number) => readonly IdColumns[]
   readonly pruneable: (keepMs: number, limit: number) => readonly IdColumns[]
 }
@@ -697,11 +711,11 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
       if (row === undefined) throw new Error(`the table ${prefix}tokens is empty`)
       return row.last
     },
-    knowsKey: (id, key) =>
-      all(
-        `select 1 from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.key = ?`,
-        [id, key],
-      ).length > 0,
+    commandWith: (id, key) =>
+      all<TextColumns>(
+        `select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.key = ?`,
+        [id, keyText(key)],
+      )[0]?.body,
     due: (limit) =>
       all<IdColumns>(`select id from ${sessions} where due_at <= ${now} order by due_at limit ?`, [
         limit,

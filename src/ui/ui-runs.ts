@@ -1,4 +1,4 @@
-import { ValidationError } from '../errors/errors.ts'
+import { isAllmError, ValidationError } from '../errors/errors.ts'
 import type { RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf } from '../runs/handler.ts'
 import { refusal } from '../schema/checks.ts'
@@ -130,8 +130,16 @@ export async function giveNew(
   const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
   const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
   if (isKnown) commands.splice(said, 1)
-  const sent = await giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
+  const given = giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
+  const sent = await given.catch(asEdit)
   return { sent, repeats: (sent?.duplicate ?? isKnown) ? words : undefined }
+}
+
+/** Other words under the id of a message that was sent are an edit: they have no effect, as the same words have none. */
+function asEdit(error: unknown): Sent {
+  if (isAllmError(error) && error.reason === 'key_reused')
+    return { lastEventId: 0, duplicate: true }
+  throw error
 }
 
 /**

@@ -579,3 +579,23 @@ test('snapshots of runs are kept with the log, and go with it', async () => {
   expect(await store.load('s')).toMatchObject({ session: session('three!'), version: 6 })
   expect(stored()).toHaveLength(2)
 })
+
+test('a key that version 0.2 stored, without a digest, fits every command', async () => {
+  const store = make()
+  await store.push('s', send('one'), { key: 'k' })
+  const place = join(folder, 's')
+  for (const name of readdirSync(place)) {
+    const text = readFileSync(join(place, name), 'utf8')
+    const old = text.replace(/\["k",(\d+),"[0-9a-f]+"\]/, '["k",$1]')
+    expect(old).not.toBe(text)
+    writeFileSync(join(place, name), old)
+  }
+  expect(await store.knowsKey('s', 'k', send('two'))).toBe(true)
+  expect(await store.push('s', send('two'), { key: 'k' })).toBe(false)
+  // It stays so in what is written next.
+  await store.push('s', send('two'), { key: 'new' })
+  expect(await store.push('s', send('three'), { key: 'k' })).toBe(false)
+  await expect(store.push('s', send('three'), { key: 'new' })).rejects.toMatchObject({
+    reason: 'key_reused',
+  })
+})
