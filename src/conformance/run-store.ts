@@ -691,11 +691,6 @@ export const runStoreCases: readonly RunStoreCase[] = [
     }
   }),
   caseOf('a key that came before with another command is refused', async ({ store, handle }) => {
-    const approve = (args: JsonObject): SessionCommand => ({
-      type: 'approve',
-      toolCallId: 'c',
-      arguments: args,
-    })
     await store.push('s', send('one'), { key: 'words' })
     await store.push('s', approve({ a: 1, b: { c: 2, d: 3 } }), { key: 'call' })
     const reused: readonly (readonly [string, SessionCommand])[] = [
@@ -2037,6 +2032,10 @@ function texts(inbox: readonly { readonly command: SessionCommand }[]): readonly
 
 function commandText(command: SessionCommand): string {
   return command.type === 'send' && typeof command.content === 'string' ? command.content : ''
+}
+
+function approve(args: JsonObject): SessionCommand {
+  return { type: 'approve', toolCallId: 'c', arguments: args }
 }
 
 function send(content: string): SessionCommand {

@@ -106,6 +106,7 @@ function fieldsOf(record: FileRecord): Fields {
     token: record.token || undefined,
     owner,
     dueAt,
+    dueFrom: record.dueFrom,
     stop: record.stop || undefined,
     log: log.length > 0 ? log : undefined,
     snapshots: record.snapshots.length > 0 ? record.snapshots : undefined,
@@ -191,6 +192,7 @@ const legalFields = shape(
     token: counter,
     owner: text,
     dueAt: time,
+    dueFrom: time,
     stop: flag,
     log: listOf(
       shape({

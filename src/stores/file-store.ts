@@ -44,6 +44,7 @@ import {
   isLive,
   receive,
   rowOf,
+  setDue,
   stateOf,
   takeLease,
 } from './run-record.ts'
@@ -320,7 +321,8 @@ function nextToken({ token }: FileRecord, { life }: Entry, now: number): number 
 async function renew(disk: Disk, id: string, lease: Lease, ttlMs: number): Promise<boolean> {
   return change(disk, id, async ({ record }) => {
     if (!holds(record, lease)) return { result: false }
-    record.dueAt = disk.clock.now() + ttlMs
+    const now = disk.clock.now()
+    setDue(record, now + ttlMs, now)
     return { result: true, record }
   })
 }
@@ -380,7 +382,7 @@ async function push(
   return change<boolean>(disk, id, async (current) => {
     const now = disk.clock.now()
     const { record = newRecord(id, now) } = assertReadable(id, current)
-    if (!receive(id, record, command, options, now)) return { result: false }
+    if (!receive(id, record, { ...options, command }, now)) return { result: false }
     record.inbox.push({ at: now, text })
     return { result: true, record }
   })

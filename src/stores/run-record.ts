@@ -36,6 +36,8 @@ export interface RunRecord {
   owner?: string | undefined
   /** The end of the lease, or else the time at which the session is due. Absent at rest. */
   dueAt?: number | undefined
+  /** When `dueAt` was set. Version 0.2 did not write it. */
+  dueFrom?: number | undefined
   stop: boolean
 }
 
@@ -57,13 +59,30 @@ export function emptyRecord(now: number): RunRecord & { inbox: never[] } {
 }
 
 /** Whether somebody owns the session now. */
-export function isLive({ owner, dueAt }: RunRecord, now: number): boolean {
-  return owner !== undefined && dueAt !== undefined && dueAt > now
+export function isLive(record: RunRecord, now: number): boolean {
+  return record.owner !== undefined && record.dueAt !== undefined && !isDue(record, now)
 }
 
 /** Whether something is to be done, and nobody does it. */
-export function isDue({ dueAt }: RunRecord, now: number): boolean {
-  return dueAt !== undefined && dueAt <= now
+export function isDue(record: RunRecord, now: number): boolean {
+  return record.dueAt !== undefined && (record.dueAt <= now || isOfTheFuture(record, now))
+}
+
+/**
+ * Whether the clock was set back since `dueAt` was set. Nobody knows by how much, so a lease is over then: its owner, if there is one, has renewed
+ * it by the new time or will lose it. Without this, a lease that was left behind would block the session until the clock is where it was.
+ */
+function isOfTheFuture({ dueFrom }: RunRecord, now: number): boolean {
+  return dueFrom !== undefined && dueFrom - now > clockSlackMs
+}
+
+/** How much the clocks of two processes may differ, and how far a clock may be set back, without an effect on leases. */
+const clockSlackMs = 1000
+
+/** Sets the end of the lease, or the time at which the session is due. */
+export function setDue(record: RunRecord, dueAt: number | undefined, now: number): void {
+  record.dueAt = dueAt
+  record.dueFrom = dueAt === undefined ? undefined : now
 }
 
 /** Whether a record was only made to take its lease. */
@@ -101,11 +120,17 @@ export function takeLease(
   token: number,
   now: number,
 ): AcquiredLease {
-  const waitMs = record.owner === undefined ? (record.dueAt ?? now) - now : 0
+  const waitMs = record.owner === undefined ? waitOf(record, now) : 0
   const expiresAt = now + ttlMs
-  Object.assign(record, { token, owner, dueAt: expiresAt })
+  Object.assign(record, { token, owner })
+  setDue(record, expiresAt, now)
   const wakeInMs = waitMs > 0 && record.inbox.length === 0 ? waitMs : undefined
   return defined<AcquiredLease>({ token, expiresAt, wakeInMs })
+}
+
+/** How long a session has still to sleep: not longer than it wanted to, also if the clock was set back. */
+function waitOf({ dueAt = 0, dueFrom = dueAt }: RunRecord, now: number): number {
+  return dueFrom > now ? dueAt - dueFrom : dueAt - now
 }
 
 /** Whether a lease is the newest and was not given back. */
@@ -121,7 +146,8 @@ export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: n
   const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
   const stop = record.stop && wakeAt !== undefined
   const dueAt = record.inbox.length > 0 || stop ? now : wakeAt
-  Object.assign(record, { owner: undefined, stop, dueAt })
+  Object.assign(record, { owner: undefined, stop })
+  setDue(record, dueAt, now)
   return isDue(record, now)
 }
 
@@ -129,8 +155,7 @@ export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: n
 export function receive(
   id: string,
   record: RunRecord,
-  command: SessionCommand,
-  { key, ifIdle }: PushOptions,
+  { command, key, ifIdle }: PushOptions & { readonly command: SessionCommand },
   now: number,
 ): boolean {
   const known = key === undefined ? undefined : record.keys.get(key)
@@ -140,7 +165,7 @@ export function receive(
   }
   if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
   if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
-  if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
+  if (!isLive(record, now)) setDue(record, Math.min(record.dueAt ?? now, now), now)
   return true
 }
 
@@ -148,7 +173,7 @@ export function receive(
 export function askToStop(record: RunRecord, now: number): boolean {
   if (record.dueAt === undefined) return false
   record.stop = true
-  if (record.owner === undefined) record.dueAt = Math.min(record.dueAt, now)
+  if (record.owner === undefined) setDue(record, Math.min(record.dueAt, now), now)
   return true
 }
 
@@ -170,6 +195,6 @@ export function stateOf(record: RunRecord, now: number): RunState {
     lastCommandId,
     queued: inbox.length,
     owner: isLive(record, now) ? owner : undefined,
-    dueAt,
+    dueAt: isOfTheFuture(record, now) ? now : dueAt,
   })
 }

@@ -599,3 +599,81 @@ test('a key that version 0.2 stored, without a digest, fits every command', asyn
     reason: 'key_reused',
   })
 })
+
+describe('a clock that is set back', () => {
+  const hour = 3_600_000
+
+  test('does not keep a lease beyond its time', async () => {
+    const store = make()
+    await store.push('s', send('hi'))
+    await taken(store)
+    now -= hour
+    expect(await store.due({ limit: 9 })).toEqual(['s'])
+    expect((await store.look('s'))?.dueAt).toBe(now)
+    expect((await store.claim({ owner: 'next', ttlMs: 500 }))?.id).toBe('s')
+    expect((await store.look('s'))?.owner).toBe('next')
+    now += 499
+    expect(await store.acquire('s', owner)).toBeUndefined()
+    now += 1
+    expect(await store.acquire('s', owner)).toBeDefined()
+  })
+
+  test('does not keep a lease that was renewed beyond its time', async () => {
+    const store = make()
+    const lease = await taken(store)
+    now += 5000
+    await store.renew('s', lease, 10_000)
+    now -= hour
+    expect(await make().acquire('s', owner)).toBeDefined()
+  })
+
+  test('by a little does not end a lease, and a renewal counts from the new time', async () => {
+    const store = make()
+    const lease = await taken(store)
+    now -= 900
+    expect(await make().acquire('s', owner)).toBeUndefined()
+    expect(await store.due({ limit: 9 })).toEqual([])
+    now -= hour
+    expect(await store.renew('s', lease, 10_000)).toBe(true)
+    expect(await make().acquire('s', owner)).toBeUndefined()
+    now += 10_000
+    expect(await make().acquire('s', owner)).toBeDefined()
+  })
+
+  test('does not delay a command', async () => {
+    const store = make()
+    await store.push('s', send('hi'))
+    now -= hour
+    expect(await store.due({ limit: 9 })).toEqual(['s'])
+    expect((await store.claim(owner))?.lease.wakeInMs).toBeUndefined()
+  })
+
+  test('makes a session that sleeps sleep as long as it wanted to, and no longer', async () => {
+    const store = make()
+    await store.save(session())
+    await store.release('s', await taken(store), { wakeInMs: 5000 })
+    now += 1000 - hour
+    const claimed = await store.claim(owner)
+    expect(claimed?.lease.wakeInMs).toBe(5000)
+    // A run that is woken too early gives it back like this.
+    await store.release('s', claimed?.lease ?? { token: 0, expiresAt: 0 }, { wakeInMs: 5000 })
+    expect(await store.claim(owner)).toBeUndefined()
+    now += 5000
+    expect((await store.claim(owner))?.lease.wakeInMs).toBeUndefined()
+  })
+
+  test('cannot help with a lease of version 0.2, which did not write when it was taken', async () => {
+    const store = make()
+    await taken(store)
+    const place = join(folder, 's')
+    for (const name of readdirSync(place)) {
+      const text = readFileSync(join(place, name), 'utf8')
+      const old = text.replace(/,"dueFrom":\d+/, '')
+      expect(old).not.toBe(text)
+      writeFileSync(join(place, name), old)
+    }
+    expect(await store.acquire('s', owner)).toBeUndefined()
+    now += 10_000
+    expect(await store.acquire('s', owner)).toBeDefined()
+  })
+})
