@@ -72,12 +72,12 @@ export function isDue(record: RunRecord, now: number): boolean {
  * Whether the clock was set back since `dueAt` was set. Nobody knows by how much, so a lease is over then: its owner, if there is one, has renewed
  * it by the new time or will lose it. Without this, a lease that was left behind would block the session until the clock is where it was.
  */
-function isOfTheFuture({ dueFrom }: RunRecord, now: number): boolean {
+export function isOfTheFuture({ dueFrom }: Pick<RunRecord, 'dueFrom'>, now: number): boolean {
   return dueFrom !== undefined && dueFrom - now > clockSlackMs
 }
 
 /** How much the clocks of two processes may differ, and how far a clock may be set back, without an effect on leases. */
-const clockSlackMs = 1000
+export const clockSlackMs = 1000
 
 /** Sets the end of the lease, or the time at which the session is due. */
 export function setDue(record: RunRecord, dueAt: number | undefined, now: number): void {
@@ -129,7 +129,10 @@ export function takeLease(
 }
 
 /** How long a session has still to sleep: not longer than it wanted to, also if the clock was set back. */
-function waitOf({ dueAt = 0, dueFrom = dueAt }: RunRecord, now: number): number {
+export function waitOf(
+  { dueAt = 0, dueFrom = dueAt }: Pick<RunRecord, 'dueAt' | 'dueFrom'>,
+  now: number,
+): number {
   return dueFrom > now ? dueAt - dueFrom : dueAt - now
 }
 
