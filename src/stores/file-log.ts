@@ -4,6 +4,7 @@ import { defined, parseJson } from '../types/guards.ts'
 import type { SessionCommand } from '../types/session.ts'
 import {
   damagedLog,
+  fileMode,
   found,
   readable,
   readBytes,
@@ -318,7 +319,7 @@ async function withFile<T>(
   work: (opened: OpenFile) => Promise<T>,
   flags: 'r' | 'r+' | 'w' = 'r',
 ): Promise<T | undefined> {
-  const file = await found(files.open(path, flags))
+  const file = await found(files.open(path, flags, fileMode))
   if (file === undefined) return undefined
   try {
     return await work({ file, path })

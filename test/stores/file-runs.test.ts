@@ -1,7 +1,17 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Session, user, type StreamEvent } from '../../src/index.ts'
 import { fileStore, type Lease, type RunStore, type StoreFiles } from '../../src/stores.ts'
@@ -675,5 +685,34 @@ describe('a clock that is set back', () => {
     expect(await store.acquire('s', owner)).toBeUndefined()
     now += 10_000
     expect(await store.acquire('s', owner)).toBeDefined()
+  })
+})
+
+// Windows has no such permissions.
+describe.skipIf(process.platform === 'win32')('conversations are private', () => {
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+  test('folders and files that a store makes are for their owner only', async () => {
+    const own = join(folder, 'data', 'sessions')
+    const store = fileStore(own, { clock })
+    await store.push('s', send('x'.repeat(6000)))
+    const lease = await taken(store)
+    await store.save(session(), { lease, events: [delta('a')], first: true })
+    await store.append('s', [delta('b')], { lease })
+    const paths = readdirSync(own, { recursive: true, encoding: 'utf8' })
+    const kinds = ['json', 'log', 'command']
+    expect(kinds.filter((kind) => paths.some((path) => path.endsWith(`.${kind}`)))).toEqual(kinds)
+    for (const path of [own, dirname(own), ...paths.map((name) => join(own, name))]) {
+      expect([path, modeOf(path)]).toEqual([path, statSync(path).isDirectory() ? '700' : '600'])
+    }
+  })
+
+  test('a folder that exists stays as it is', async () => {
+    const own = join(folder, 'shared')
+    mkdirSync(own)
+    chmodSync(own, 0o775)
+    await fileStore(own, { clock }).save(session())
+    expect(modeOf(own)).toBe('775')
+    expect(modeOf(join(own, 's'))).toBe('700')
   })
 })
