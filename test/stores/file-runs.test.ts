@@ -12,7 +12,7 @@ import {
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Session, user, type StreamEvent } from '../../src/index.ts'
 import { fileStore, type Lease, type RunStore, type StoreFiles } from '../../src/stores.ts'
 
@@ -714,5 +714,76 @@ describe.skipIf(process.platform === 'win32')('conversations are private', () =>
     await fileStore(own, { clock }).save(session())
     expect(modeOf(own)).toBe('775')
     expect(modeOf(join(own, 's'))).toBe('700')
+  })
+})
+
+describe('many events that came in one batch', () => {
+  /** How much is parsed and read when all events of a batch are read in pages, for each character of the log. */
+  async function effort(count: number, act: 'append' | 'save') {
+    let bytes = 0
+    const counting: StoreFiles = {
+      ...unsynced,
+      open: async (path, flags) => {
+        const file = await unsynced.open(path, flags)
+        return {
+          ...file,
+          read: async (...args) => {
+            const result = await file.read(...args)
+            bytes += result.bytesRead
+            return result
+          },
+        }
+      },
+    }
+    const own = join(folder, `${act}-${count}`)
+    const store = fileStore(own, { clock, files: counting })
+    const events = Array.from({ length: count }, (_, index) => delta(`piece ${index}`))
+    const size = JSON.stringify(events).length
+    const lease = await taken(store)
+    await store.push('s', send('go'))
+    if (act === 'append') await store.append('s', events, { lease })
+    else await store.save(session(), { lease, events, taken: 1, first: true })
+
+    bytes = 0
+    let parsed = 0
+    const parse = JSON.parse
+    const spy = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+      parsed += text.length
+      return parse(text, reviver) as unknown
+    })
+    const texts: string[] = []
+    try {
+      for (let after = 0; after < count;) {
+        const page = await store.readEvents('s', { after, limit: 500 })
+        for (const entry of page) {
+          if ('event' in entry && entry.event.type === 'text_delta') texts.push(entry.event.delta)
+          after = entry.id
+        }
+      }
+    } finally {
+      spy.mockRestore()
+    }
+    expect(texts).toEqual(events.map((event) => event.type === 'text_delta' && event.delta))
+    return { parsed: parsed / size, bytes: bytes / size }
+  }
+
+  test.each(['append', 'save'] as const)('of %s are read in linear time', async (act) => {
+    const [few, many] = [await effort(10_000, act), await effort(40_000, act)]
+    expect(many.parsed).toBeLessThan(4)
+    // A search in a longer log has some more steps.
+    expect(many.bytes).toBeLessThan(2 * few.bytes)
+  })
+
+  test('are one write: a command that was taken with them comes before all of them', async () => {
+    const store = make()
+    await store.push('s', send('one'))
+    const lease = await taken(store)
+    const events = Array.from({ length: 3000 }, (_, index) => delta(`piece ${index}`))
+    await store.save(session(), { lease, events, taken: 1 })
+    const log = await store.readEvents('s', { commands: true })
+    expect(log).toHaveLength(3001)
+    expect(log[0]).toMatchObject({ id: 1, command: send('one') })
+    expect(await store.readEvents('s', { commands: true, after: 2000 })).toHaveLength(1000)
+    expect(stored().filter((name) => name.endsWith('.log'))).toHaveLength(1)
   })
 })
