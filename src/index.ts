@@ -175,6 +175,7 @@ export {
 export { systemClock, type Clock } from './core/clock.ts'
 export type {
   AdapterOptions,
+  CallQueue,
   ChatAdapter,
   EmbeddingAdapter,
   EmbeddingLimits,

@@ -287,7 +287,7 @@ export const contract = {
   runInbox:
     'The inbox has the commands that were given and are not applied yet, in order. `save` with `taken` removes the first ones and moves them to the log.',
   runKey:
-    '`push` returns `false`, and changes nothing, if a command with the same key came before.',
+    '`push` returns `false`, and changes nothing, if the same command came before with the same key. Another command with that key is refused with `SessionError` key_reused; `context`, `metadata` and `at` of a command make no other one.',
   runIfIdle: 'With `ifIdle` a running session refuses a command with `SessionError` busy.',
   runDue:
     'A session is due when there is something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired. `release` looks at the inbox in the same write.',

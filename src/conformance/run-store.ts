@@ -6,6 +6,7 @@ import type { Lease } from '../stores/session-store.ts'
 import { nextTurn } from '../testing/virtual-clock.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
+import type { JsonObject } from '../types/json.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
 import type { ConformanceCase, Declares, RunStoreCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, type ContractName } from './demands.ts'
@@ -657,7 +658,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
   caseOf('a command with a key that came before is ignored', async ({ store }) => {
     const first = await store.push('s', send('one'), { key: 'k' })
     await demandUnchanged(store, 's', async () => {
-      demandFalse(await store.push('s', send('two'), { key: 'k' }), 'push', 'runKey')
+      demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runKey')
     })
     const others = [
       await store.push('s', send('three'), { key: 'other' }),
@@ -666,7 +667,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     ]
     const lease = await taken(store, 's')
     await store.save(sessionOf('s'), { lease, taken: 3 })
-    demandFalse(await store.push('s', send('five'), { key: 'k' }), 'push', 'runKey')
+    demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runKey')
     demand(first && others.every(Boolean), {
       expected: 'true for a new key, for the key of another session, and without a key',
       received: [first, ...others],
@@ -678,7 +679,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     const stores = await handles(8)
     for (let round = 0; round < 5; round++) {
       const pushed = await Promise.all(
-        stores.map((own, index) => own.push(`s${round}`, send(String(index)), { key: 'k' })),
+        stores.map((own) => own.push(`s${round}`, send('one'), { key: 'k' })),
       )
       const queued = (await stores[0].readInbox(`s${round}`)).length
       demand(pushed.filter(Boolean).length === 1 && queued === 1, {
@@ -689,6 +690,65 @@ export const runStoreCases: readonly RunStoreCase[] = [
       })
     }
   }),
+  caseOf('a key that came before with another command is refused', async ({ store, handle }) => {
+    await store.push('s', send('one'), { key: 'words' })
+    await store.push('s', approve({ a: 1, b: { c: 2, d: 3 } }), { key: 'call' })
+    const reused: readonly (readonly [string, SessionCommand])[] = [
+      ['words', send('two')],
+      ['words', { type: 'send', content: 'one', toolCallId: 'c' }],
+      ['words', { type: 'resume' }],
+      ['call', approve({ a: 1, b: { c: 2, d: 4 } })],
+      ['call', { type: 'approve', toolCallId: 'c' }],
+      ['call', { type: 'deny', toolCallId: 'c' }],
+    ]
+    const other = await handle(1)
+    const refuseAll = (): Promise<void> =>
+      demandUnchanged(store, 's', async () => {
+        for (const [key, command] of reused) {
+          await demandRefused(other.push('s', command, { key, ifIdle: true }), 'key_reused')
+          await demandRefused(other.knowsKey('s', key, command), 'key_reused')
+        }
+      })
+    await refuseAll()
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 2 })
+    await refuseAll()
+    // What a service adds, and the order of members, make no other command.
+    const added = { context: { now: 1 }, metadata: { by: 'ada' }, at: 5 }
+    const same: readonly (readonly [string, SessionCommand])[] = [
+      ['words', { type: 'send', content: 'one', ...added }],
+      ['call', approve({ b: { d: 3, c: 2 }, a: 1 })],
+    ]
+    for (const [key, command] of same) {
+      demandFalse(await store.push('s', command, { key }), 'push', 'runKey')
+      const known = await store.knowsKey('s', key, command)
+      demand(known, { expected: 'true', received: known, contract: 'runKey' })
+    }
+  }),
+  caseOf(
+    'of several commands at the same time that have one key one is taken, and the others are refused',
+    async ({ handles }) => {
+      const stores = await handles(8)
+      for (let round = 0; round < 5; round++) {
+        const id = `s${round}`
+        const pushed = await Promise.all(
+          stores.map((own, index) =>
+            own.push(id, send(String(index)), { key: 'k' }).catch((error: unknown) => {
+              if (isAllmError(error)) return error.reason
+              throw error
+            }),
+          ),
+        )
+        const queued = (await stores[0].readInbox(id)).length
+        const refused = pushed.filter((outcome) => outcome === 'key_reused').length
+        demand(refused === pushed.length - 1 && pushed.includes(true) && queued === 1, {
+          expected: 'one push that returns true, one command, and key_reused for the others',
+          received: { pushed, queued },
+          contract: 'runKey',
+        })
+      }
+    },
+  ),
   caseOf('a key that came before is told to a busy session too', async ({ store }) => {
     await store.push('s', send('one'), { key: 'k', ifIdle: true })
     const again = store.push('s', send('one'), { key: 'k', ifIdle: true })
@@ -1204,7 +1264,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
         received: count,
         contract: 'runPrune',
       })
-      demandFalse(await store.push('s', send('two'), { key: 'k' }), 'push', 'runPrune')
+      demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runPrune')
     })
   }),
   caseOf('pruning forgets old keys, and counts their sessions', async (stage) => {
@@ -1591,7 +1651,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
       })
       const outcomes = [
         await other.acquire('s', { owner: 'b', ttlMs: long }),
-        await other.push('s', send('two'), { key: 'k' }),
+        await other.push('s', send('one'), { key: 'k' }),
         await other.append('s', [delta('b')], { lease }),
         await other.release('s', lease),
         (await store.claim({ owner: 'c', ttlMs: long }))?.id,
@@ -1972,6 +2032,10 @@ function texts(inbox: readonly { readonly command: SessionCommand }[]): readonly
 
 function commandText(command: SessionCommand): string {
   return command.type === 'send' && typeof command.content === 'string' ? command.content : ''
+}
+
+function approve(args: JsonObject): SessionCommand {
+  return { type: 'approve', toolCallId: 'c', arguments: args }
 }
 
 function send(content: string): SessionCommand {

@@ -586,6 +586,7 @@ const promiseOf = {
   unreadable: 'storeLoad',
   busy: 'runFence',
   lease_lost: 'runFence',
+  key_reused: 'runKey',
 } as const
 
 /** Demands that something rejects with a `ValidationError` for its id. */

@@ -659,6 +659,7 @@ const undefinedOptions: AdapterOptions = {
   keys: undefined,
   headers: undefined,
   requestTimeoutMs: undefined,
+  queue: undefined,
   streamTimeoutMs: undefined,
   maxResponseBytes: undefined,
   onActivity: undefined,

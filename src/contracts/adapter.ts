@@ -244,6 +244,8 @@ export interface AdapterOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Milliseconds to the first content; beyond it the call fails with `timeout`. */
   readonly requestTimeoutMs?: number | undefined
+  /** For an adapter that makes calls wait for a place before they are sent, as `limit` does. Given by the side that keeps `requestTimeoutMs`. */
+  readonly queue?: CallQueue | undefined
   /** Milliseconds of silence after the first content; beyond it the stream ends with an `AdapterError` `timeout`. Whatever the provider sends ends a silence. */
   readonly streamTimeoutMs?: number | undefined
   /** The longest answer in bytes (64 MiB), streamed or not. A longer one ends with `StreamError` `too_large`. */
@@ -263,6 +265,14 @@ export interface AdapterOptions {
   readonly newId?: NewId | undefined
   /** The telemetry span of the call, for events of the adapter's own. Absent when nobody listens. */
   readonly spanId?: string | undefined
+}
+
+/** The time that a call waits on this side, before it is sent. It is not the provider's: `requestTimeoutMs` does not count it. */
+export interface CallQueue {
+  /** How long the call may wait; absent: as long as it takes. */
+  readonly timeoutMs?: number | undefined
+  /** To be called when the wait begins. The returned function is called when the call is sent: `requestTimeoutMs` counts from then on. */
+  enter(): () => void
 }
 
 /** What a provider says about its limits. What it does not say is absent. */

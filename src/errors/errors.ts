@@ -413,6 +413,7 @@ export const sessionErrorReasons = [
   'stale',
   'busy',
   'lease_lost',
+  'key_reused',
   'unavailable',
 ] as const
 
@@ -421,7 +422,8 @@ export const sessionErrorReasons = [
  *
  * `illegal_status`, `session_in_error_state` and `unknown_tool_call_id` come from the operations of `Session`; `unreadable` from
  * `Session.parse`, `Session.unseal` and stores; `stale` (it was changed in the meantime) and `unavailable` (the storage failed) from stores;
- * `busy` (somebody runs the session) and `lease_lost` (somebody else took it over) from stores with leases and from runs.
+ * `busy` (somebody runs the session), `lease_lost` (somebody else took it over) and `key_reused` (the idempotency key came before with another
+ * command) from stores with leases and from runs.
  */
 export type SessionErrorReason = (typeof sessionErrorReasons)[number]
 

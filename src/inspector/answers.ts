@@ -79,6 +79,7 @@ function statusOf(error: AnyAllmError): number {
 const sessionStatus: Readonly<Record<SessionErrorReason, number>> = {
   busy: 409,
   illegal_status: 409,
+  key_reused: 409,
   session_in_error_state: 409,
   unknown_tool_call_id: 404,
   stale: 410,

@@ -1,4 +1,4 @@
-import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
+import type { AdapterOptions, CallQueue, ChatAdapter } from '../contracts/adapter.ts'
 import type { RetryOption } from '../contracts/options.ts'
 import { linkedAbort, onAbort, unlessStopped } from '../core/abort.ts'
 import { keyFor } from '../core/keys.ts'
@@ -409,7 +409,7 @@ async function* memberBatches(
   const keepsTime = adapter.providers !== undefined
   const abort = linkedAbort(options.signal)
   const named = { provider: adapter.provider, requestId }
-  const start = clock.now()
+  let start = clock.now()
   let begun = false
   let isOpen = true
   const idle = idleTimer(clock, (ms) => {
@@ -420,6 +420,16 @@ async function* memberBatches(
     if (begun) idle.reset(streamTimeoutMs)
     else if (requestTimeoutMs !== undefined) idle.reset(start + requestTimeoutMs - clock.now())
   }
+  const queue: CallQueue = {
+    timeoutMs: options.queue === undefined ? requestTimeoutMs : options.queue.timeoutMs,
+    enter() {
+      idle.reset(undefined)
+      return () => {
+        start = clock.now()
+        wait()
+      }
+    },
+  }
   try {
     wait()
     const { signal } = abort
@@ -429,6 +439,7 @@ async function* memberBatches(
       ...credentials,
       apiKey: await unlessStopped(Promise.resolve(credentials.apiKey), signal),
       requestTimeoutMs: keepsTime ? requestTimeoutMs : undefined,
+      queue: keepsTime ? options.queue : queue,
       onActivity: () => {
         options.onActivity?.()
         if (begun) wait()

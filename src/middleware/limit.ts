@@ -1,5 +1,5 @@
 import type { ChatAdapter, RateLimit, RateLimits } from '../contracts/adapter.ts'
-import { onAbort } from '../core/abort.ts'
+import { unlessStopped } from '../core/abort.ts'
 import { startTimer, type CancelTimer } from '../core/clock.ts'
 import { AdapterError, causeData, isAllmError } from '../errors/errors.ts'
 import {
@@ -15,16 +15,7 @@ import { chatAdapter } from '../schema/options.ts'
 import type { CauseData } from '../types/error-data.ts'
 import type { ModelRequest } from '../types/request.ts'
 import type { Usage } from '../types/response.ts'
-import {
-  around,
-  batchesOf,
-  factsOf,
-  optionsAfterWait,
-  unsent,
-  waitFor,
-  type ModelBatch,
-  type WrappedCall,
-} from './around.ts'
+import { around, batchesOf, factsOf, unsent, type ModelBatch, type WrappedCall } from './around.ts'
 
 /** The options of `limit`. What is absent is not limited. */
 export interface LimitOptions {
@@ -39,8 +30,8 @@ export interface LimitOptions {
   readonly tokensPerMinute?: number | undefined
   /**
    * How long a call may wait, in milliseconds. A call that would have to wait longer, as far as is known, or has waited so long, fails with `rate_limited` and
-   * is not sent. By default a call waits for a place as long as its `requestTimeoutMs` allows, but for what the provider asks at most
-   * 30 seconds, which is also the longest wait of an engine's retries.
+   * is not sent. By default a call waits for a place as long as it takes, or as long as the `requestTimeoutMs` that its caller has set; but for what the
+   * provider asks at most 30 seconds, which is also the longest wait of an engine's retries.
    */
   readonly maxWaitMs?: number | undefined
 }
@@ -50,7 +41,7 @@ export interface LimitOptions {
  *
  * What the provider says counts too, where it is stricter: calls wait as long as the `Retry-After` of a refusal asks, and until the reset of a limit
  * of which nothing remains (`x-ratelimit-…`, `anthropic-ratelimit-…`). A call that waits can be stopped, and then counts for nothing.
- * Its wait is part of `requestTimeoutMs`. When the provider asks to wait longer than `maxWaitMs`, calls fail at once with `rate_limited` and
+ * `requestTimeoutMs` counts from the moment when the call has its place. When the provider asks to wait longer than `maxWaitMs`, calls fail at once with `rate_limited` and
  * `retryAfterMs`, so that a fallback can ask another one. A place is free again as soon as its stream has ended, failed, or was stopped or left.
  */
 export function limit(adapter: ChatAdapter, options: LimitOptions = {}): ChatAdapter {
@@ -119,10 +110,9 @@ interface Known {
 const windowMs = 60_000
 
 async function* limitedCall(limiter: Limiter, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
-  const { clock, request } = call
+  const { clock, request, options } = call
   const entry = await turnOf(limiter, call)
   const spent: Spent = { begun: false, usage: undefined }
-  const options = optionsAfterWait(call)
   const onRateLimit = (limits: RateLimits): void => {
     noteLimits(limiter, limits, clock.now())
     options.onRateLimit?.(limits)
@@ -158,8 +148,7 @@ interface Spent {
 
 /** Waits until the call may begin. Stopped or refused while it waits, it leaves the queue and counts for nothing. */
 async function turnOf(limiter: Limiter, call: WrappedCall): Promise<Entry> {
-  const { queue, options } = limiter
-  const { maxWaitMs } = options
+  const { clock, options } = call
   let estimate: number | undefined
   const waiting: Waiting = {
     call,
@@ -172,43 +161,50 @@ async function turnOf(limiter: Limiter, call: WrappedCall): Promise<Entry> {
     waiting.enter = resolve
     waiting.refuse = reject
   })
-  queue.push(waiting)
-  const unlink = onAbort(call.options.signal, () => {
-    if (waiting.entry === undefined) explainTimeout(call, call.options.signal.reason)
-  })
-  const cancel =
-    maxWaitMs === undefined
-      ? undefined
-      : startTimer(call.clock, maxWaitMs, () => {
-          const ms = waitOf(limiter, waiting, call.clock.now())
-          if (waiting.entry === undefined) refuse(limiter, waiting, ms)
-        })
+  limiter.queue.push(waiting)
   admitNext(limiter)
+  // Most calls need not wait.
+  const leaveQueue = waiting.entry === undefined ? options.queue?.enter() : undefined
+  const ms = waiting.entry === undefined ? longestWaitOf(limiter, call) : Infinity
+  const cancel =
+    ms > longestTimerMs ? undefined : startTimer(clock, ms, () => endWait(limiter, waiting))
   try {
-    return await waitFor(turn, call)
+    const entry = await unlessStopped(turn, options.signal)
+    leaveQueue?.()
+    return entry
   } catch (error) {
-    const { entry } = waiting
-    if (entry === undefined) {
-      leave(limiter, waiting)
-      explainTimeout(call, error)
-    } else {
+    if (waiting.entry === undefined) leave(limiter, waiting)
+    else {
       // It was let in at the same moment.
       limiter.running--
-      forget(limiter, entry)
+      forget(limiter, waiting.entry)
     }
     admitNext(limiter)
     throw error
   } finally {
     cancel?.()
-    unlink()
   }
 }
 
-/** A timeout that ends a wait for a place says so: its caller cannot know. */
-function explainTimeout({ provider, clock, start }: WrappedCall, error: unknown): void {
-  if (!isAllmError(error) || error.kind !== 'adapter' || error.reason !== 'timeout') return
-  const message = `${provider} was not called: the call waited ${clock.now() - start} ms for a place in its limit, as long as requestTimeoutMs allows`
-  Object.assign(error, { message, metadata: { ...error.metadata, ...unsent } })
+/** How long a call may wait for a place: `maxWaitMs`, or else the time limit that its caller has set. */
+function longestWaitOf({ options: { maxWaitMs } }: Limiter, { options }: WrappedCall): number {
+  const { queue, requestTimeoutMs } = options
+  return maxWaitMs ?? (queue === undefined ? requestTimeoutMs : queue.timeoutMs) ?? Infinity
+}
+
+/** A call has waited as long as it may. */
+function endWait(limiter: Limiter, waiting: Waiting): void {
+  if (waiting.entry !== undefined) return
+  const { provider, clock, start, options } = waiting.call
+  const now = clock.now()
+  if (limiter.options.maxWaitMs !== undefined) {
+    refuse(limiter, waiting, waitOf(limiter, waiting, now))
+    return
+  }
+  leave(limiter, waiting)
+  const message = `${provider} was not called: the call waited ${now - start} ms for a place in its limit, as long as its requestTimeoutMs allows; maxWaitMs of the limit can allow more`
+  const details = { provider, requestId: options.requestId, metadata: unsent }
+  waiting.refuse?.(new AdapterError('timeout', message, details))
 }
 
 /** Ends the wait of a call with an error. `ms` is how long it would still have to wait, if that is known. */
@@ -247,11 +243,15 @@ function admitNext(limiter: Limiter): void {
   const { queue } = limiter
   refuseHeld(limiter)
   for (let [first] = queue; first !== undefined; [first] = queue) {
-    const { clock } = first.call
+    const { clock, options, start } = first.call
     const now = clock.now()
-    if (isPast(first, now)) {
-      // Its timer is due and ends it.
+    if (options.signal.aborted) {
       queue.shift()
+      continue
+    }
+    // A place that is free only now comes too late.
+    if (now - start >= longestWaitOf(limiter, first.call)) {
+      endWait(limiter, first)
       continue
     }
     const ms = waitOf(limiter, first, now)
@@ -298,12 +298,6 @@ function isTooLong(limiter: Limiter, waiting: Waiting, ms: number): boolean {
   const now = waiting.call.clock.now()
   const held = isOwn ? ms : waitForReset(known.tokens, known.tokens ? waiting.tokens() : 0, now)
   return held > mostOf(limiter, waiting)
-}
-
-/** Whether the time of a call is over, or it was stopped: it is not sent any more. */
-function isPast({ call: { options, start } }: Waiting, now: number): boolean {
-  const { requestTimeoutMs = Infinity, signal } = options
-  return signal.aborted || now - start >= requestTimeoutMs
 }
 
 /** A longer timer would fire at once. */

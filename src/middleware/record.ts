@@ -433,7 +433,8 @@ function inexact(at: number, problem: string, provider: string): StreamError {
 /**
  * A sink that keeps the cassette in a file. The file is replaced as a whole with each write, so that it is never half written.
  *
- * For Node and the runtimes that have its file system. The folder must exist.
+ * For Node and the runtimes that have its file system. The folder must exist. The file holds conversations: a new one is for its owner only, and one that
+ * exists keeps its permissions.
  */
 export function cassetteFile(path: string): CassetteSink {
   assertValid('invalid_options', within('path', someText(path)))
@@ -441,8 +442,10 @@ export function cassetteFile(path: string): CassetteSink {
   return async (cassette) => {
     const files = nodeFiles()
     const draft = `${path}.${randomId('file')}.new`
+    const { mode = 0o600 } = await files.stat(path).catch(() => ({ mode: undefined }))
     try {
-      await files.writeFile(draft, write(cassette))
+      await files.writeFile(draft, write(cassette), { mode: 0o600 })
+      await files.chmod(draft, mode & 0o777)
       await files.rename(draft, path)
     } catch (error) {
       await files.rm(draft, { force: true })
@@ -453,7 +456,9 @@ export function cassetteFile(path: string): CassetteSink {
 
 /** The part of Node's file system that a cassette needs. */
 interface CassetteFiles {
-  writeFile(path: string, text: string): Promise<void>
+  stat(path: string): Promise<{ readonly mode: number }>
+  writeFile(path: string, text: string, options: { readonly mode: number }): Promise<void>
+  chmod(path: string, mode: number): Promise<void>
   rename(from: string, to: string): Promise<void>
   rm(path: string, options: { readonly force: true }): Promise<void>
 }

@@ -109,6 +109,8 @@ interface ModelCall {
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
   readonly requestTimeoutMs: number
+  /** How long the call may wait before it is sent: the `requestTimeoutMs` that the caller has set. */
+  readonly queueTimeoutMs: number | undefined
   readonly streamTimeoutMs: number
   readonly retry: RetryOption | undefined
   readonly onEvent: ((event: StreamEvent) => void) | undefined
@@ -120,7 +122,8 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
   const adapter = adapterOf(engine.adapter)
   const includeRawChunks = optionOf(context, 'includeRawChunks')
   const maxResponseBytes = optionOf(context, 'maxResponseBytes')
-  const requestTimeoutMs = optionOf(context, 'requestTimeoutMs') ?? 600_000
+  const queueTimeoutMs = optionOf(context, 'requestTimeoutMs')
+  const requestTimeoutMs = queueTimeoutMs ?? 600_000
   const streamTimeoutMs = optionOf(context, 'streamTimeoutMs') ?? 60_000
   const { apiKey } = call
   const { keys } = engine
@@ -150,6 +153,7 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
     clock,
     signal: call.signal,
     requestTimeoutMs: several ? Infinity : requestTimeoutMs,
+    queueTimeoutMs,
     streamTimeoutMs: several ? Infinity : streamTimeoutMs,
     retry: call.retry ?? engine.defaults.retry,
     onEvent: optionOf(context, 'onEvent'),
@@ -428,6 +432,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
     spanId: trace.id,
     signal: abort.signal,
     onActivity: () => keepAlive(attempt),
+    queue: { timeoutMs: call.queueTimeoutMs, enter: () => waitForPlace(attempt) },
   })
   const source = trace.run(() => openSource(call, options))
   const attempt: Attempt = {
@@ -507,6 +512,17 @@ function settle(attempt: Attempt): Waiting | undefined {
 function keepAlive(attempt: Attempt): void {
   if (attempt.begun && attempt.waiting !== undefined)
     attempt.idle.reset(attempt.call.streamTimeoutMs)
+}
+
+/** The call waits on this side. When it is sent, the wait for the first content begins. */
+function waitForPlace(attempt: Attempt): () => void {
+  attempt.idle.reset(undefined)
+  return () => {
+    if (attempt.begun || attempt.waiting === undefined) return
+    attempt.waitMs = attempt.call.requestTimeoutMs
+    attempt.pulledAt = attempt.call.clock.now()
+    attempt.idle.reset(attempt.waitMs)
+  }
 }
 
 /** What the gate leaves of a batch. Notes whether content has come: anything but the start of the message and what was shown of the wire. */

@@ -684,6 +684,11 @@ const sessionProblems: Readonly<Record<SessionErrorReason, Problem>> = {
     reason: 'stale',
     message: 'the events after this number are not kept; read the conversation again',
   },
+  key_reused: {
+    status: 409,
+    reason: 'key_reused',
+    message: 'the idempotencyKey came before with something else; use a new one',
+  },
   lease_lost: { status: 503, reason: 'unavailable', message: 'try again', retryAfter: 1 },
   unavailable: {
     status: 503,

@@ -205,7 +205,7 @@ export function createRuns(options: RunsOptions): Runs {
       if (before?.running === true) await ring(id, false)
       return { lastEventId, duplicate: true }
     }
-    if (key !== undefined && (await store.knowsKey(id, key))) return repeated()
+    if (key !== undefined && (await store.knowsKey(id, key, command))) return repeated()
     await checkCommand(id, command, before?.running === true)
     const waits = before?.running === true && (await answersQuestion(id, command))
     // What is given is rung for below.

@@ -3,10 +3,13 @@ import { EngineError, isAllmError, SessionError } from '../errors/errors.ts'
 
 /** The part of Node's file system that a store needs. */
 export interface StoreFiles {
-  mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>
+  mkdir(
+    path: string,
+    options: { readonly recursive: true; readonly mode?: number },
+  ): Promise<unknown>
   readdir(path: string): Promise<readonly string[]>
   readFile(path: string, encoding: 'utf8'): Promise<string>
-  open(path: string, flags: string): Promise<StoreFile>
+  open(path: string, flags: string, mode?: number): Promise<StoreFile>
   link(from: string, to: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   rm(path: string, options: { readonly force: true; readonly recursive: boolean }): Promise<void>
@@ -59,6 +62,10 @@ export function nodeFiles(): StoreFiles {
     'fileStore needs Node; on other runtimes pass the option files',
   )
 }
+
+/** The permissions of folders and files that a store makes: conversations are for the owner only. What exists keeps its own. */
+export const folderMode = 0o700
+export const fileMode = 0o600
 
 // Names in the folder of a session
 
@@ -164,7 +171,7 @@ export async function writeBytes(
 
 /** Writes and syncs a new file. Returns `false` if its folder was removed by another process. */
 export async function wrote({ files }: Disk, path: string, content: string): Promise<boolean> {
-  const file = await found(files.open(path, 'wx'))
+  const file = await found(files.open(path, 'wx', fileMode))
   if (file === undefined) return false
   try {
     await file.writeFile(content)

@@ -5,6 +5,7 @@ import type { Session } from '../types/session.ts'
 import {
   codeOf,
   fileOf,
+  folderMode,
   found,
   ignored,
   lastNumber,
@@ -301,7 +302,8 @@ async function create(disk: Disk, place: Place, entry: Entry, writing: Writing):
   const progress = progressPath(disk, name)
   const session = writing.session ?? (old && splitOldText(old.text)?.text)
   try {
-    const isNew = (await files.mkdir(directory, { recursive: true })) !== undefined
+    const isNew =
+      (await files.mkdir(directory, { recursive: true, mode: folderMode })) !== undefined
     if (!(await madeProgress(disk, progress))) return false
     if (!(await writeParts(disk, { folder: progress, entry, made: [] }, writing))) return false
     const content = wholeEntry(writing.record, session)
@@ -615,7 +617,7 @@ function progressPath({ directory }: Disk, name: string): string {
  */
 async function madeProgress({ directory, files }: Disk, path: string): Promise<boolean> {
   try {
-    await files.mkdir(path, { recursive: true })
+    await files.mkdir(path, { recursive: true, mode: folderMode })
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOTDIR') await found(files.readdir(`${directory}/${progressFolder}`))

@@ -4,6 +4,7 @@ import { defined, parseJson } from '../types/guards.ts'
 import type { SessionCommand } from '../types/session.ts'
 import {
   damagedLog,
+  fileMode,
   found,
   readable,
   readBytes,
@@ -16,7 +17,8 @@ import type { FileRecord, Segment } from './file-record.ts'
 import type { CommandEntry, LogEntry, ReadEventsOptions } from './run-store.ts'
 
 /**
- * A line of a log: what one write has added to it, the commands before the events. Lines are in the order of their numbers.
+ * A line of a log: what one write has added to it, the commands before the events. A write of many events has several lines, so that a page of
+ * them is read without the others. Lines are in the order of their numbers.
  *
  *     {"event":12,"command":3,"at":1730000000000,"events":[…]}
  */
@@ -32,7 +34,7 @@ interface LogLine {
   readonly events?: readonly StreamEvent[]
 }
 
-/** A line that is to be written, with its values as JSON. */
+/** What one write adds, with its values as JSON. */
 export interface NewLine {
   readonly event: number
   readonly command: number
@@ -53,6 +55,9 @@ export interface Destination {
 /** The size at which a store begins another file. */
 const largestLog = 1_048_576
 
+/** The length at which a write begins another line. */
+const longLine = 16_384
+
 /** Shorter parts are copied when a file is begun. */
 const smallPart = 8192
 
@@ -69,7 +74,7 @@ export async function appendLine(
   record: FileRecord,
   line: NewLine,
 ): Promise<boolean> {
-  const bytes = new TextEncoder().encode(`${lineText(line)}\n`)
+  const bytes = new TextEncoder().encode(linesOf(line).map(lineText).join(''))
   const end = {
     event: line.event + line.events.length,
     command: line.command + line.commands.length,
@@ -107,6 +112,27 @@ function isWhole(bytes: Uint8Array): boolean {
   return !bytes.includes(0) && (bytes.length === 0 || bytes.at(-1) === 10)
 }
 
+/** The lines of a write. The commands are in the first one: they were applied before the events came. */
+function linesOf(written: NewLine): readonly NewLine[] {
+  const lines: NewLine[] = []
+  let first = 0
+  let size = 0
+  const end = (at: number): void => {
+    const [event, events] = [written.event + first, written.events.slice(first, at)]
+    const isFirst = lines.length === 0
+    const command = isFirst ? written.command : written.command + written.commands.length
+    lines.push({ ...written, event, events, command, commands: isFirst ? written.commands : [] })
+    first = at
+    size = 0
+  }
+  for (const [at, { length }] of written.events.entries()) {
+    if (at > first && size + length > longLine) end(at)
+    size += length
+  }
+  end(written.events.length)
+  return lines
+}
+
 function lineText({ event, command, at, commands, refused, events }: NewLine): string {
   const members = [
     `"event":${event}`,
@@ -116,7 +142,7 @@ function lineText({ event, command, at, commands, refused, events }: NewLine): s
     ...(commands.length > 0 && refused !== undefined ? [`"refused":${refused}`] : []),
     ...(events.length > 0 ? [`"events":[${events.join(',')}]`] : []),
   ]
-  return `{${members.join(',')}}`
+  return `{${members.join(',')}}\n`
 }
 
 function isOwn({ writer }: Disk, file: string): boolean {
@@ -318,7 +344,7 @@ async function withFile<T>(
   work: (opened: OpenFile) => Promise<T>,
   flags: 'r' | 'r+' | 'w' = 'r',
 ): Promise<T | undefined> {
-  const file = await found(files.open(path, flags))
+  const file = await found(files.open(path, flags, fileMode))
   if (file === undefined) return undefined
   try {
     return await work({ file, path })

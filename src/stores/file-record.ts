@@ -15,6 +15,7 @@ import { parseJson } from '../types/guards.ts'
 import { sessionStatuses } from '../types/session.ts'
 import { lastNumber, parseName } from './file-disk.ts'
 import { emptyRecord, type RunRecord } from './run-record.ts'
+import type { KnownKey } from './run-store.ts'
 
 /** What the newest entry of a session says: the first line of a file, or two of them. */
 export interface FileRecord extends RunRecord {
@@ -101,10 +102,11 @@ function fieldsOf(record: FileRecord): Fields {
     lastEventAt: record.lastEventAt || undefined,
     lastCommandId: record.lastCommandId || undefined,
     inbox: inbox.length > 0 ? inbox : undefined,
-    keys: keys.size > 0 ? [...keys] : undefined,
+    keys: keys.size > 0 ? [...keys].map(savedKey) : undefined,
     token: record.token || undefined,
     owner,
     dueAt,
+    dueFrom: record.dueFrom,
     stop: record.stop || undefined,
     log: log.length > 0 ? log : undefined,
     snapshots: record.snapshots.length > 0 ? record.snapshots : undefined,
@@ -134,7 +136,7 @@ export function recordOf(fields: Fields): FileRecord | undefined {
     metadata: undefined,
     ...saved,
     // Lists of its own: the fields stay as they are, for the comparison with what is written next.
-    keys: new Map(saved.keys),
+    keys: new Map((saved.keys ?? []).map(([key, at, digest]) => [key, { at, digest }])),
     inbox: [...(saved.inbox ?? [])],
     log: [...(saved.log ?? [])],
     snapshots: [...(saved.snapshots ?? [])],
@@ -142,7 +144,14 @@ export function recordOf(fields: Fields): FileRecord | undefined {
 }
 
 type SavedFields = Pick<FileRecord, 'id'> &
-  Partial<Omit<FileRecord, 'keys'>> & { readonly keys?: readonly (readonly [string, number])[] }
+  Partial<Omit<FileRecord, 'keys'>> & { readonly keys?: readonly SavedKey[] }
+
+/** A key, when it came, and the digest of its command, which version 0.2 did not write. */
+type SavedKey = readonly [key: string, at: number, digest?: string | undefined]
+
+function savedKey([key, { at, digest }]: readonly [string, KnownKey]): SavedKey {
+  return digest === undefined ? [key, at] : [key, at, digest]
+}
 
 /** Whether a value is a version that another one can follow: versions are not greater than numbers. */
 export function isVersion(value: unknown): value is number {
@@ -159,9 +168,10 @@ function nameOf(kind: 'json' | 'log' | 'command'): Check {
   })
 }
 
-const keyWithTime: Check = must('a key and its time', (value) => {
-  const isPair = Array.isArray(value) && value.length === 2
-  return isPair && typeof value[0] === 'string' && Number.isFinite(value[1])
+const savedKeyCheck: Check = must('a key, its time and a digest', (value) => {
+  if (!Array.isArray(value) || value.length < 2 || value.length > 3) return false
+  const [key, at, digest = ''] = value as readonly unknown[]
+  return typeof key === 'string' && Number.isFinite(at) && typeof digest === 'string'
 })
 
 const legalFields = shape(
@@ -178,10 +188,11 @@ const legalFields = shape(
     lastEventAt: time,
     lastCommandId: counter,
     inbox: listOf(shape({ at: time }, { text, file: nameOf('command') })),
-    keys: listOf(keyWithTime),
+    keys: listOf(savedKeyCheck),
     token: counter,
     owner: text,
     dueAt: time,
+    dueFrom: time,
     stop: flag,
     log: listOf(
       shape({

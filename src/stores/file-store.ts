@@ -44,12 +44,14 @@ import {
   isLive,
   receive,
   rowOf,
+  setDue,
   stateOf,
   takeLease,
 } from './run-record.ts'
 import {
   assertAcquireOptions,
   refuseGap,
+  refuseReuse,
   type AcquiredLease,
   type AcquireOptions,
   type AppendOptions,
@@ -146,8 +148,12 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Ru
 
     push: async (id, command, options = {}) =>
       run(id, 'given a command', () => push(disk, id, command, options)),
-    knowsKey: async (id, key) =>
-      run(id, 'read', async () => (await readRecord(disk, id))?.keys.has(key) === true),
+    knowsKey: async (id, key, command) =>
+      run(id, 'read', async () => {
+        const known = (await readRecord(disk, id))?.keys.get(key)
+        if (known !== undefined && command !== undefined) refuseReuse(id, key, known, command)
+        return known !== undefined
+      }),
     readInbox: async (id) => run(id, 'read', () => readInbox(disk, id)),
     due: async ({ limit }) =>
       typed('the sessions cannot be listed', async () => (await dueIds(disk)).slice(0, limit)),
@@ -315,7 +321,8 @@ function nextToken({ token }: FileRecord, { life }: Entry, now: number): number 
 async function renew(disk: Disk, id: string, lease: Lease, ttlMs: number): Promise<boolean> {
   return change(disk, id, async ({ record }) => {
     if (!holds(record, lease)) return { result: false }
-    record.dueAt = disk.clock.now() + ttlMs
+    const now = disk.clock.now()
+    setDue(record, now + ttlMs, now)
     return { result: true, record }
   })
 }
@@ -375,7 +382,7 @@ async function push(
   return change<boolean>(disk, id, async (current) => {
     const now = disk.clock.now()
     const { record = newRecord(id, now) } = assertReadable(id, current)
-    if (!receive(id, record, options, now)) return { result: false }
+    if (!receive(id, record, { ...options, command }, now)) return { result: false }
     record.inbox.push({ at: now, text })
     return { result: true, record }
   })
@@ -464,7 +471,7 @@ async function pruneSession(disk: Disk, id: string, before: number): Promise<boo
       ? snapshots.filter(({ at }) => at >= before)
       : snapshots.slice(Math.max(0, next))
     const count = keys.size
-    for (const [key, at] of keys) if (at < before) keys.delete(key)
+    for (const [key, { at }] of keys) if (at < before) keys.delete(key)
     const isLess = isCut || record.snapshots.length < snapshots.length || keys.size < count
     return isLess ? { result: true, record } : { result: false }
   })

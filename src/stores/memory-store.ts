@@ -9,13 +9,16 @@ import type { SessionCommand, SessionStatus } from '../types/session.ts'
 import {
   assertAcquireOptions,
   busy,
+  commandDigest,
   leaseLost,
   refuseGap,
+  refuseReuse,
   type AcquiredLease,
   type AcquireOptions,
   type CommandEntry,
   type EventEntry,
   type InboxEntry,
+  type KnownKey,
   type LogEntry,
   type ReadEventsOptions,
   type RunState,
@@ -176,15 +179,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       const text = JSON.stringify(command)
       const now = clock.now()
       const record = recordOf(id)
-      if (key !== undefined && record.keys.has(key)) return false
+      const known = key === undefined ? undefined : record.keys.get(key)
+      if (key !== undefined && known !== undefined) {
+        refuseReuse(id, key, known, command)
+        return false
+      }
       if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
-      if (key !== undefined) record.keys.set(key, now)
+      if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
       record.inbox.push({ at: now, text })
       if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
       changed(id)
       return true
     },
-    knowsKey: async (id, key) => records.get(id)?.keys.has(key) === true,
+    knowsKey: async (id, key, command) => {
+      const known = records.get(id)?.keys.get(key)
+      if (known !== undefined && command !== undefined) refuseReuse(id, key, known, command)
+      return known !== undefined
+    },
     readInbox: async (id) => {
       assertSessionId(id)
       return (records.get(id)?.inbox ?? []).map(
@@ -254,7 +265,7 @@ interface StoredRecord {
   /** The first sessions of the runs in the log. */
   snapshots: { readonly at: number; readonly text: string; readonly lastEventId: number }[]
   inbox: { readonly at: number; readonly text: string }[]
-  readonly keys: Map<string, number>
+  readonly keys: Map<string, KnownKey>
   token: number
   /** Set while there is a lease, live or expired. */
   owner?: string | undefined
@@ -386,7 +397,7 @@ function prune(record: StoredRecord, before: number): boolean {
   record.snapshots = isOver
     ? snapshots.filter(({ at }) => at >= before)
     : snapshots.slice(Math.max(0, next))
-  for (const [key, at] of keys) if (at < before) keys.delete(key)
+  for (const [key, { at }] of keys) if (at < before) keys.delete(key)
   const left = record.events.length + record.commands.length + record.snapshots.length
   return left + keys.size < size
 }

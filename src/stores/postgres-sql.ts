@@ -255,13 +255,13 @@ export function statementsOf(
 
     /** $1 id, $2 command, $3 key, $4 ifIdle */
     push: `with known as (
-        select exists (
-          select 1 from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.key = ${hash('$3')}
-        ) as known
+        select (
+          select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.key = ${hash('$3')}
+        ) as body
       ),
       pushed as (
         insert into ${sessions} as s (id, updated_at, queued, due_at, prune_at)
-        select $1::text, ${now}, 1, ${now}, ${now} from known where not known
+        select $1::text, ${now}, 1, ${now}, ${now} from known where body is null
         on conflict (id) do update set queued = s.queued + 1, prune_at = coalesce(s.prune_at, ${now}),
           due_at = case when ${isLive} then s.due_at else least(s.due_at, ${now}) end
         where s.due_at is null or not $4::boolean
@@ -271,8 +271,8 @@ export function statementsOf(
         insert into ${commands} (session, number, at, key, body) select key, number, ${now}, ${hash('$3')}, $2::text from pushed
       ),
       hinted as (select ${hint('$1::text')} from pushed)
-      select known.known, (select count(*) from hinted) > 0 as pushed from known`,
-    knowsKey: `select 1 as known from ${sessions} s join ${commands} c on c.session = s.key
+      select known.body as known, (select count(*) from hinted) > 0 as pushed from known`,
+    knowsKey: `select c.body from ${sessions} s join ${commands} c on c.session = s.key
       where s.id = $1::text and c.key = ${hash('$2')}`,
     readInbox: `select c.at::float8 as at, c.body from ${sessions} s
       join ${commands} c on c.session = s.key and c.number > s.last_command where s.id = $1::text order by c.number`,

@@ -3,6 +3,7 @@ import { isAllmError, SessionError } from '../errors/errors.ts'
 import { assertValid, flag, optionsOf, refuse, text, type Check } from '../schema/checks.ts'
 import { stringifySession } from '../session/saved.ts'
 import { defined, isObject } from '../types/guards.ts'
+import type { SessionCommand } from '../types/session.ts'
 import { migration, statementsOf, stopMark, tablesOf } from './postgres-sql.ts'
 import {
   assertAcquireOptions,
@@ -10,6 +11,7 @@ import {
   leaseLost,
   refuseGap,
   type AcquiredLease,
+  type PushOptions,
   type RunStore,
 } from './run-store.ts'
 import {
@@ -30,6 +32,7 @@ import {
   keyText,
   listFiltered,
   named,
+  refuseOther,
   storable,
   toInboxEntry,
   toLogEntry,
@@ -189,23 +192,25 @@ export function postgresStore(
 
   const push = async (
     id: string,
-    command: string,
-    key: string | null,
-    ifIdle: boolean,
+    command: SessionCommand,
+    { key, ifIdle = false }: PushOptions,
   ): Promise<boolean> => {
     const what = `the command for ${named(id)} cannot be stored`
+    const values = [id, JSON.stringify(command), keyText(key), ifIdle]
     for (let attempt = 1; ; attempt++) {
-      const row = await rowOf<PushColumns>(what, sql.push, [id, command, key, ifIdle]).catch(
-        (thrown: unknown) => {
-          // The same key came at the same time, and was first. Nothing of this statement was stored.
-          if (attempt < mostAttempts && isUniqueViolation(thrown)) return undefined
-          throw thrown
-        },
-      )
-      if (row?.known === true) return false
+      const row = await rowOf<PushColumns>(what, sql.push, values).catch((thrown: unknown) => {
+        // The same key came at the same time, and was first. Nothing of this statement was stored.
+        if (attempt < mostAttempts && isUniqueViolation(thrown)) return undefined
+        throw thrown
+      })
+      if (key !== undefined && typeof row?.known === 'string') {
+        refuseOther(id, key, row.known, command)
+        return false
+      }
       if (row?.pushed === true) return true
       // A command with the same key may be what made the session busy.
-      if (row !== undefined && (key === null || attempt > 1)) throw busy(id, 'it takes no command')
+      if (row !== undefined && (key === undefined || attempt > 1))
+        throw busy(id, 'it takes no command')
     }
   }
 
@@ -326,16 +331,18 @@ export function postgresStore(
       return { id: row.id, lease: toLease(row) }
     },
 
-    push: async (id, command, { key, ifIdle = false } = {}) => {
+    push: async (id, command, options = {}) => {
       assertSessionId(id)
-      const isNew = await push(id, JSON.stringify(command), keyText(key), ifIdle)
+      const isNew = await push(id, command, options)
       if (isNew) listeners.tell(id)
       return isNew
     },
-    knowsKey: async (id, key) => {
+    knowsKey: async (id, key, command) => {
       assertSessionId(id)
       const what = `the keys of ${named(id)} cannot be read`
-      return (await rowsOf(what, sql.knowsKey, [id, keyText(key)])).length > 0
+      const known = await rowOf<BodyColumns>(what, sql.knowsKey, [id, keyText(key)])
+      if (known !== undefined && command !== undefined) refuseOther(id, key, known.body, command)
+      return known !== undefined
     },
     readInbox: async (id) => {
       assertSessionId(id)
@@ -436,8 +443,12 @@ interface LeaseColumns extends IdColumns {
 interface DueColumns {
   readonly is_due: boolean
 }
+interface BodyColumns {
+  readonly body: string
+}
 interface PushColumns {
-  readonly known: boolean
+  /** The command that came before with the same key. */
+  readonly known: string | null
   readonly pushed: boolean
 }
 interface SnapshotColumns {

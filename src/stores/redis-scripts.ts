@@ -12,6 +12,7 @@ import type { RunStore } from './run-store.ts'
  *     b:id    hash      the texts of the snapshots
  *     i:id    list      the inbox: a time, a blank, a command
  *     k:id    set       the keys of commands, sorted by time
+ *     d:id    hash      the digests of the commands with keys
  *
  * and of all sessions: `ids` (sorted by bytes, for lists), `due` (sorted by the time at which they are due, or their lease ends), `logs`
  * (sorted by the time before which there is nothing to prune), `token` (the last one), and for a short time `n:…`, the replies to writes that
@@ -22,12 +23,12 @@ import type { RunStore } from './run-store.ts'
  */
 const prelude = `
 local base, id, channel = KEYS[1], ARGV[1], ARGV[2]
-local main, events, commands, snapshots, bodies, inbox, keys
+local main, events, commands, snapshots, bodies, inbox, keys, digests
 local function bind(name)
   id = name
   main, events, commands = base .. 's:' .. id, base .. 'e:' .. id, base .. 'c:' .. id
   snapshots, bodies = base .. 'p:' .. id, base .. 'b:' .. id
-  inbox, keys = base .. 'i:' .. id, base .. 'k:' .. id
+  inbox, keys, digests = base .. 'i:' .. id, base .. 'k:' .. id, base .. 'd:' .. id
 end
 bind(id)
 local time = redis.call('TIME')
@@ -151,7 +152,7 @@ changed('log')
 return { 'saved', int(version + 1) }`),
 
   delete: writing(`
-redis.call('DEL', main, events, commands, snapshots, bodies, inbox, keys)
+redis.call('DEL', main, events, commands, snapshots, bodies, inbox, keys, digests)
 for _, index in ipairs({ 'ids', 'due', 'logs' }) do redis.call('ZREM', base .. index, id) end
 changed()
 return {}`),
@@ -208,13 +209,16 @@ bind(found[1])
 return take(ARGV[4], tonumber(ARGV[5]))`),
 
   push: writing(`
-local text, key, ifIdle = ARGV[4], ARGV[5], ARGV[6]
-if key ~= '' and redis.call('ZSCORE', keys, key) then return { 'known' } end
+local text, key, ifIdle, digest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+if key ~= '' and redis.call('ZSCORE', keys, key) then
+  return { 'known', redis.call('HGET', digests, key) }
+end
 local due = get('due')
 if ifIdle ~= '' and due then return { 'busy' } end
 ensure()
 if key ~= '' then
   redis.call('ZADD', keys, int(now), key)
+  redis.call('HSET', digests, key, digest)
   logged()
 end
 redis.call('RPUSH', inbox, int(now) .. ' ' .. text)
@@ -222,7 +226,8 @@ if not isLive() then setDue(math.min(tonumber(due or now), now)) end
 changed()
 return { 'pushed' }`),
 
-  knowsKey: reading(`return redis.call('ZSCORE', keys, ARGV[4])`),
+  knowsKey: reading(`
+return { redis.call('ZSCORE', keys, ARGV[4]), redis.call('HGET', digests, ARGV[4]) }`),
 
   readInbox: reading(`return redis.call('LRANGE', inbox, 0, -1)`),
 
@@ -299,6 +304,9 @@ local function lastBefore(last)
   return low
 end
 local function pruneOne()
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', keys, '-inf', '(' .. int(before))) do
+    redis.call('HDEL', digests, key)
+  end
   local removed = redis.call('ZREMRANGEBYSCORE', keys, '-inf', '(' .. int(before))
   local folded = count('folded')
   local last = count('events')

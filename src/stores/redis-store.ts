@@ -11,11 +11,14 @@ import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
   assertAcquireOptions,
   busy,
+  commandDigest,
   leaseLost,
   refuseGap,
+  refuseReuse,
   type AcquiredLease,
   type CommandEntry,
   type EventEntry,
+  type KnownKey,
   type LogEntry,
   type ReadEventsOptions,
   type RunState,
@@ -224,17 +227,22 @@ export function redisStore(
 
     push: async (id, command, { key, ifIdle } = {}) => {
       assertSessionId(id)
-      const [outcome] = await write('push', id, [
+      const [outcome, digest] = await write('push', id, [
         JSON.stringify(command),
         keyText(key) ?? '',
         ifIdle === true ? '1' : '',
+        key === undefined ? '' : commandDigest(command),
       ])
       if (outcome === 'busy') throw busy(id, 'it takes no command')
+      if (key !== undefined && outcome === 'known') refuseReuse(id, key, toKnown(digest), command)
       return outcome === 'pushed'
     },
-    knowsKey: async (id, key) => {
+    knowsKey: async (id, key, command) => {
       assertSessionId(id)
-      return (await run('knowsKey', id, [JSON.stringify(key)]))[0] !== null
+      const [at, digest] = await run('knowsKey', id, [JSON.stringify(key)])
+      if (at === null) return false
+      if (command !== undefined) refuseReuse(id, key, toKnown(digest), command)
+      return true
     },
     readInbox: async (id) => {
       assertSessionId(id)
@@ -321,6 +329,11 @@ function hashOf(script: string): Promise<string> {
 
 function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+/** What is known of a key that came before. */
+function toKnown(digest: Reply | undefined): Pick<KnownKey, 'digest'> {
+  return { digest: typeof digest === 'string' ? digest : undefined }
 }
 
 /** The lease of `acquire` and `claim`: the id, the token, the end, and the time that is left to sleep. */

@@ -1,11 +1,14 @@
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import type { SessionStatus } from '../types/session.ts'
+import type { SessionCommand, SessionStatus } from '../types/session.ts'
 import {
   busy,
+  commandDigest,
   leaseLost,
+  refuseReuse,
   type AcquiredLease,
   type AcquireOptions,
+  type KnownKey,
   type PushOptions,
   type RunState,
 } from './run-store.ts'
@@ -26,13 +29,15 @@ export interface RunRecord {
   lastEventId: number
   lastCommandId: number
   inbox: unknown[]
-  /** The keys of commands, and when they came. */
-  readonly keys: Map<string, number>
+  /** The keys of commands. */
+  readonly keys: Map<string, KnownKey>
   token: number
   /** Set while there is a lease, live or expired. */
   owner?: string | undefined
   /** The end of the lease, or else the time at which the session is due. Absent at rest. */
   dueAt?: number | undefined
+  /** When `dueAt` was set. Version 0.2 did not write it. */
+  dueFrom?: number | undefined
   stop: boolean
 }
 
@@ -54,13 +59,30 @@ export function emptyRecord(now: number): RunRecord & { inbox: never[] } {
 }
 
 /** Whether somebody owns the session now. */
-export function isLive({ owner, dueAt }: RunRecord, now: number): boolean {
-  return owner !== undefined && dueAt !== undefined && dueAt > now
+export function isLive(record: RunRecord, now: number): boolean {
+  return record.owner !== undefined && record.dueAt !== undefined && !isDue(record, now)
 }
 
 /** Whether something is to be done, and nobody does it. */
-export function isDue({ dueAt }: RunRecord, now: number): boolean {
-  return dueAt !== undefined && dueAt <= now
+export function isDue(record: RunRecord, now: number): boolean {
+  return record.dueAt !== undefined && (record.dueAt <= now || isOfTheFuture(record, now))
+}
+
+/**
+ * Whether the clock was set back since `dueAt` was set. Nobody knows by how much, so a lease is over then: its owner, if there is one, has renewed
+ * it by the new time or will lose it. Without this, a lease that was left behind would block the session until the clock is where it was.
+ */
+export function isOfTheFuture({ dueFrom }: Pick<RunRecord, 'dueFrom'>, now: number): boolean {
+  return dueFrom !== undefined && dueFrom - now > clockSlackMs
+}
+
+/** How much the clocks of two processes may differ, and how far a clock may be set back, without an effect on leases. */
+export const clockSlackMs = 1000
+
+/** Sets the end of the lease, or the time at which the session is due. */
+export function setDue(record: RunRecord, dueAt: number | undefined, now: number): void {
+  record.dueAt = dueAt
+  record.dueFrom = dueAt === undefined ? undefined : now
 }
 
 /** Whether a record was only made to take its lease. */
@@ -98,11 +120,20 @@ export function takeLease(
   token: number,
   now: number,
 ): AcquiredLease {
-  const waitMs = record.owner === undefined ? (record.dueAt ?? now) - now : 0
+  const waitMs = record.owner === undefined ? waitOf(record, now) : 0
   const expiresAt = now + ttlMs
-  Object.assign(record, { token, owner, dueAt: expiresAt })
+  Object.assign(record, { token, owner })
+  setDue(record, expiresAt, now)
   const wakeInMs = waitMs > 0 && record.inbox.length === 0 ? waitMs : undefined
   return defined<AcquiredLease>({ token, expiresAt, wakeInMs })
+}
+
+/** How long a session has still to sleep: not longer than it wanted to, also if the clock was set back. */
+export function waitOf(
+  { dueAt = 0, dueFrom = dueAt }: Pick<RunRecord, 'dueAt' | 'dueFrom'>,
+  now: number,
+): number {
+  return dueFrom > now ? dueAt - dueFrom : dueAt - now
 }
 
 /** Whether a lease is the newest and was not given back. */
@@ -118,21 +149,26 @@ export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: n
   const wakeAt = wakeInMs === undefined ? undefined : now + wakeInMs
   const stop = record.stop && wakeAt !== undefined
   const dueAt = record.inbox.length > 0 || stop ? now : wakeAt
-  Object.assign(record, { owner: undefined, stop, dueAt })
+  Object.assign(record, { owner: undefined, stop })
+  setDue(record, dueAt, now)
   return isDue(record, now)
 }
 
-/** Makes room for a command that its caller puts into the inbox. Returns `false` if its key is known. */
+/** Makes room for a command that its caller puts into the inbox. Returns `false` if it came before with its key. */
 export function receive(
   id: string,
   record: RunRecord,
-  { key, ifIdle }: PushOptions,
+  { command, key, ifIdle }: PushOptions & { readonly command: SessionCommand },
   now: number,
 ): boolean {
-  if (key !== undefined && record.keys.has(key)) return false
+  const known = key === undefined ? undefined : record.keys.get(key)
+  if (key !== undefined && known !== undefined) {
+    refuseReuse(id, key, known, command)
+    return false
+  }
   if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
-  if (key !== undefined) record.keys.set(key, now)
-  if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
+  if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
+  if (!isLive(record, now)) setDue(record, Math.min(record.dueAt ?? now, now), now)
   return true
 }
 
@@ -140,7 +176,7 @@ export function receive(
 export function askToStop(record: RunRecord, now: number): boolean {
   if (record.dueAt === undefined) return false
   record.stop = true
-  if (record.owner === undefined) record.dueAt = Math.min(record.dueAt, now)
+  if (record.owner === undefined) setDue(record, Math.min(record.dueAt, now), now)
   return true
 }
 
@@ -162,6 +198,6 @@ export function stateOf(record: RunRecord, now: number): RunState {
     lastCommandId,
     queued: inbox.length,
     owner: isLive(record, now) ? owner : undefined,
-    dueAt,
+    dueAt: isOfTheFuture(record, now) ? now : dueAt,
   })
 }

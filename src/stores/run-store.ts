@@ -1,7 +1,16 @@
+import { digestOf } from '../core/digest.ts'
 import { SessionError, ValidationError } from '../errors/errors.ts'
-import { assertValid, optionsOf, positiveInteger, someText, type Check } from '../schema/checks.ts'
+import {
+  assertValid,
+  brief,
+  optionsOf,
+  positiveInteger,
+  someText,
+  type Check,
+} from '../schema/checks.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { StreamEvent } from '../types/events.ts'
+import type { JsonValue } from '../types/json.ts'
 import type { Session, SessionCommand, SessionStatus } from '../types/session.ts'
 import type { Lease, SessionStore } from './session-store.ts'
 
@@ -44,12 +53,12 @@ export interface RunStore extends SessionStore {
   claim(options: AcquireOptions): Promise<{ id: string; lease: AcquiredLease } | undefined>
 
   /**
-   * Adds a command to the inbox; an unknown id gets one. Returns `false`, and changes nothing, if a command with the same
-   * `key` came before. With `ifIdle` a running session refuses with `SessionError` `busy`.
+   * Adds a command to the inbox; an unknown id gets one. Returns `false`, and changes nothing, if the same command came before with the same
+   * `key`; another one with that key is refused with `SessionError` `key_reused` (see `commandDigest`). With `ifIdle` a running session refuses with `SessionError` `busy`.
    */
   push(id: string, command: SessionCommand, options?: PushOptions): Promise<boolean>
-  /** Whether a command with this key came before. */
-  knowsKey(id: string, key: string): Promise<boolean>
+  /** Whether a command with this key came before. If it was not the one that is given, it is refused as by `push`. */
+  knowsKey(id: string, key: string, command?: SessionCommand): Promise<boolean>
   /** The commands that wait, in order. */
   readInbox(id: string): Promise<readonly InboxEntry[]>
   /** The ids of the sessions that are due, those that are due the longest first. */
@@ -118,7 +127,7 @@ export interface ReleaseOptions {
 
 /** The options of `push`. */
 export interface PushOptions {
-  /** A second command with this key is ignored. */
+  /** The same command with this key is ignored the second time, and another one is refused. */
   readonly key?: string | undefined
   /** Only while the session is not running. Decided in the same write. */
   readonly ifIdle?: boolean | undefined
@@ -229,6 +238,37 @@ export function refuseGap(id: string, last: number, after: number | undefined): 
     'stale',
     `the log of session ${id} ends with event ${last}, not ${after}. Nothing was appended`,
     { metadata: { id, lastEventId: last, after } },
+  )
+}
+
+/** A key that came before. */
+export interface KnownKey {
+  readonly at: number
+  /** That of its command. Version 0.2 stored none: its keys fit every command. */
+  readonly digest?: string | undefined
+}
+
+/**
+ * What tells two commands with one key apart: a digest of what was said. `context` and `metadata` are the service's and may differ from
+ * request to request, and so may the time.
+ */
+export function commandDigest(command: SessionCommand): string {
+  const added = { context: undefined, metadata: undefined, at: undefined }
+  return digestOf({ ...command, ...added } as unknown as JsonValue) // Members without a value are left out.
+}
+
+/** Throws `SessionError` `key_reused` if a key that came before had another command. */
+export function refuseReuse(
+  id: string,
+  key: string,
+  { digest }: Pick<KnownKey, 'digest'>,
+  command: SessionCommand,
+): void {
+  if (digest === undefined || digest === commandDigest(command)) return
+  throw new SessionError(
+    'key_reused',
+    `the key ${brief(key)} came before with another command for session ${brief(id)}, so this one (${command.type}) is refused. Give every command a key of its own, and repeat one only as it was`,
+    { metadata: { id, key } },
   )
 }
 

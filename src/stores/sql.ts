@@ -6,7 +6,13 @@ import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import type { SessionCommand, SessionStatus } from '../types/session.ts'
-import type { InboxEntry, LogEntry, RunState } from './run-store.ts'
+import {
+  commandDigest,
+  refuseReuse,
+  type InboxEntry,
+  type LogEntry,
+  type RunState,
+} from './run-store.ts'
 import { matchesRow, type ListOptions, type SessionRow } from './session-store.ts'
 
 /**
@@ -58,6 +64,12 @@ export function storable(text: string): string {
 /** The key of a command as a text that every database can store. */
 export function keyText(key: string | undefined): string | null {
   return key === undefined ? null : JSON.stringify(key)
+}
+
+/** Throws `SessionError` `key_reused` if a key came before with another command than this one. Its row has the command. */
+export function refuseOther(id: string, key: string, body: string, command: SessionCommand): void {
+  const before = parsed(body, id) as SessionCommand
+  refuseReuse(id, key, { digest: commandDigest(before) }, command)
 }
 
 /** The ids that a list asks for, as a range in the order of code points. */

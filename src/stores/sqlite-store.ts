@@ -4,7 +4,8 @@ import { assertValid, optionsOf, refuse, text, type Check } from '../schema/chec
 import { stringifySession } from '../session/saved.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
-import type { Session, SessionStatus } from '../types/session.ts'
+import type { Session, SessionCommand, SessionStatus } from '../types/session.ts'
+import { clockSlackMs, isOfTheFuture, waitOf } from './run-record.ts'
 import {
   assertAcquireOptions,
   busy,
@@ -33,6 +34,7 @@ import {
   keyText,
   listFiltered,
   named,
+  refuseOther,
   storable,
   toInboxEntry,
   toLogEntry,
@@ -207,7 +209,7 @@ export function sqliteStore(
       return write(`the lease of ${named(id)} cannot be renewed`, () => {
         const { row, now } = db.find(id)
         if (row === undefined || !isOwner(row, lease)) return false
-        db.run(`update ${db.sessions} set due_at = ? where key = ?`, [now + ttlMs, row.key])
+        db.setDue(row, now + ttlMs, now)
         return true
       })
     },
@@ -223,9 +225,9 @@ export function sqliteStore(
         // It was only made to take its lease.
         if (isEmpty) remove(db, row)
         else {
-          const change = 'owner = null, stop = ?, due_at = ?'
-          const values = [isStopped ? 1 : 0, dueAt, row.key]
-          db.run(`update ${db.sessions} set ${change} where key = ?`, values)
+          const values = [isStopped ? 1 : 0, row.key]
+          db.run(`update ${db.sessions} set owner = null, stop = ? where key = ?`, values)
+          db.setDue(row, dueAt, now)
         }
         return dueAt !== null && dueAt <= now
       })
@@ -247,14 +249,17 @@ export function sqliteStore(
       assertSessionId(id)
       const body = JSON.stringify(command)
       const isNew = await write(`the command for ${named(id)} cannot be stored`, () =>
-        push(db, id, { body, key: keyText(key), ifIdle }),
+        push(db, id, command, { body, key, ifIdle }),
       )
       if (isNew) listeners.tell(id)
       return isNew
     },
-    knowsKey: async (id, key) => {
+    knowsKey: async (id, key, command) => {
       assertSessionId(id)
-      return perform(`the keys of ${named(id)} cannot be read`, () => db.knowsKey(id, keyText(key)))
+      const what = `the keys of ${named(id)} cannot be read`
+      const known = await perform(what, () => db.commandWith(id, key))
+      if (known !== undefined && command !== undefined) refuseOther(id, key, known, command)
+      return known !== undefined
     },
     readInbox: async (id) => {
       assertSessionId(id)
@@ -306,7 +311,12 @@ export function sqliteStore(
       const { row, now } = await perform(`the state of ${named(id)} cannot be read`, () =>
         db.find(id),
       )
-      return row && toRunState({ ...row, owner: isLive(row, now) ? row.owner : null })
+      if (row === undefined) return undefined
+      const [owner, due_at] = [
+        isLive(row, now) ? row.owner : null,
+        isLate(row, now) ? now : row.due_at,
+      ]
+      return toRunState({ ...row, owner, due_at })
     },
 
     requestStop: async (id) => {
@@ -315,7 +325,8 @@ export function sqliteStore(
         const { row, now } = db.find(id)
         if (row === undefined || row.due_at === null) return
         const dueAt = row.owner === null ? Math.min(row.due_at, now) : row.due_at
-        db.run(`update ${db.sessions} set stop = 1, due_at = ? where key = ?`, [dueAt, row.key])
+        db.run(`update ${db.sessions} set stop = 1 where key = ?`, [row.key])
+        if (dueAt !== row.due_at) db.setDue(row, dueAt, now)
       })
       listeners.tell(id)
     },
@@ -365,6 +376,8 @@ interface SessionColumns {
   readonly token: number
   readonly owner: string | null
   readonly due_at: number | null
+  /** When `due_at` was set. */
+  readonly due_from: number | null
   readonly stop: number
   readonly prune_at: number | null
 }
@@ -385,8 +398,13 @@ function isLocked(thrown: unknown): boolean {
   return typeof number === 'number' && [5, 6].includes(number & 0xff)
 }
 
-function isLive({ owner, due_at }: SessionColumns, now: number): boolean {
-  return owner !== null && due_at !== null && due_at > now
+function isLive(row: SessionColumns, now: number): boolean {
+  return row.owner !== null && row.due_at !== null && row.due_at > now && !isLate(row, now)
+}
+
+/** Whether the clock was set back since `due_at` was set. */
+function isLate({ due_from }: SessionColumns, now: number): boolean {
+  return isOfTheFuture({ dueFrom: due_from ?? undefined }, now)
 }
 
 function isOwner({ owner, token }: SessionColumns, lease: Lease): boolean {
@@ -467,44 +485,53 @@ function acquire(
   const { row: known, now } = db.find(id)
   if (known !== undefined && isLive(known, now)) return undefined
   const row = known ?? db.insert(id, now)
-  const waitMs = row.owner === null && row.queued === 0 ? (row.due_at ?? now) - now : 0
+  const sleeps = { dueAt: row.due_at ?? undefined, dueFrom: row.due_from ?? undefined }
+  const waitMs = row.owner === null && row.queued === 0 ? waitOf(sleeps, now) : 0
   const token = db.nextToken()
   const expiresAt = now + ttlMs
-  db.run(`update ${db.sessions} set token = ?, owner = ?, due_at = ? where key = ?`, [
+  db.run(`update ${db.sessions} set token = ?, owner = ? where key = ?`, [
     token,
     storable(owner),
-    expiresAt,
     row.key,
   ])
+  db.setDue(row, expiresAt, now)
   return defined<AcquiredLease>({ token, expiresAt, wakeInMs: waitMs > 0 ? waitMs : undefined })
 }
 
 interface Pushed {
   readonly body: string
-  readonly key: string | null
+  readonly key: string | undefined
   readonly ifIdle: boolean
 }
 
-function push(db: Tables, id: string, { body, key, ifIdle }: Pushed): boolean {
-  if (db.knowsKey(id, key)) return false
-  const { row: known, now } = db.find(id)
-  if (ifIdle && known !== undefined && known.due_at !== null) throw busy(id, 'it takes no command')
-  const row = known ?? db.insert(id, now)
+function push(
+  db: Tables,
+  id: string,
+  command: SessionCommand,
+  { body, key, ifIdle }: Pushed,
+): boolean {
+  const known = key === undefined ? undefined : db.commandWith(id, key)
+  if (key !== undefined && known !== undefined) {
+    refuseOther(id, key, known, command)
+    return false
+  }
+  const { row: found, now } = db.find(id)
+  if (ifIdle && found !== undefined && found.due_at !== null) throw busy(id, 'it takes no command')
+  const row = found ?? db.insert(id, now)
   const queued = row.queued + 1
   db.run(`insert into ${db.commands} (session, number, at, key, body) values (?, ?, ?, ?, ?)`, [
     row.key,
     row.last_command + queued,
     now,
-    key,
+    keyText(key),
     body,
   ])
-  const dueAt = isLive(row, now) ? row.due_at : Math.min(row.due_at ?? now, now)
-  db.run(`update ${db.sessions} set queued = ?, due_at = ?, prune_at = ? where key = ?`, [
+  db.run(`update ${db.sessions} set queued = ?, prune_at = ? where key = ?`, [
     queued,
-    dueAt,
     row.prune_at ?? now,
     row.key,
   ])
+  if (!isLive(row, now)) db.setDue(row, Math.min(row.due_at ?? now, now), now)
   return true
 }
 
@@ -588,8 +615,11 @@ interface Tables {
     readonly row: SessionColumns | undefined
   }
   readonly insert: (id: string, now: number) => SessionColumns
+  /** Sets the end of the lease, or the time at which the session is due. */
+  readonly setDue: (row: SessionColumns, dueAt: number | null, now: number) => void
   readonly nextToken: () => number
-  readonly knowsKey: (id: string, key: string | null) => boolean
+  /** The command that came with a key. */
+  readonly commandWith: (id: string, key: string) => string | undefined
   readonly due: (limit: number) => readonly IdColumns[]
   readonly pruneable: (keepMs: number, limit: number) => readonly IdColumns[]
 }
@@ -663,7 +693,7 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
     find,
     migrate: () => {
       if (isReady) return
-      const steps = [firstTables(table)]
+      const steps = [firstTables(table), dueSince(table)]
       if (currentVersion() !== steps.length) {
         transaction(() => {
           const version = currentVersion()
@@ -691,21 +721,28 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
       if (row === undefined) throw new Error('a row that was inserted is not there')
       return row
     },
+    setDue: ({ key }, dueAt, at) =>
+      run(`update ${sessions} set due_at = ?, due_from = ? where key = ?`, [
+        dueAt,
+        dueAt === null ? null : at,
+        key,
+      ]),
     nextToken: () => {
       run(`update ${table('tokens')} set last = last + 1`)
       const [row] = all<{ readonly last: number }>(`select last from ${table('tokens')}`)
       if (row === undefined) throw new Error(`the table ${prefix}tokens is empty`)
       return row.last
     },
-    knowsKey: (id, key) =>
-      all(
-        `select 1 from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.key = ?`,
-        [id, key],
-      ).length > 0,
+    commandWith: (id, key) =>
+      all<TextColumns>(
+        `select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.key = ?`,
+        [id, keyText(key)],
+      )[0]?.body,
     due: (limit) =>
-      all<IdColumns>(`select id from ${sessions} where due_at <= ${now} order by due_at limit ?`, [
-        limit,
-      ]),
+      all<IdColumns>(
+        `select id from ${sessions} where due_at <= ${now} or due_from > ${now} + ${clockSlackMs} order by due_at limit ?`,
+        [limit],
+      ),
     pruneable: (keepMs, limit) =>
       all<IdColumns>(
         `select id from ${sessions} where prune_at < ${now} - ? order by folded < last_event, prune_at limit ?`,
@@ -761,4 +798,10 @@ function firstTables(table: (name: string) => string): string {
       session integer not null, version integer not null, at integer not null, last_event integer not null, body text not null,
       primary key (session, version)
     );`
+}
+
+/** When `due_at` was set: it tells that the clock was set back since. */
+function dueSince(table: (name: string) => string): string {
+  return `alter table ${table('sessions')} add column due_from integer;
+    create index ${table('by_due_from')} on ${table('sessions')} (due_from) where due_from is not null;`
 }

@@ -1,5 +1,5 @@
 import { warnOnce } from '../core/warning.ts'
-import { ValidationError } from '../errors/errors.ts'
+import { isAllmError, ValidationError } from '../errors/errors.ts'
 import type { RunAction, RunInfo, Runs, SendOptions, Sent } from '../runs/contract.ts'
 import { problemOf, refused as refusing } from '../runs/handler.ts'
 import { anyFunction, assertValid, brief, optionsOf, refusal } from '../schema/checks.ts'
@@ -205,8 +205,16 @@ export async function giveNew(
   const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
   const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
   if (isKnown) commands.splice(said, 1)
-  const sent = await giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
+  const given = giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
+  const sent = await given.catch(asEdit)
   return { sent, repeats: (sent?.duplicate ?? isKnown) ? words : undefined }
+}
+
+/** Other words under the id of a message that was sent are an edit: they have no effect, as the same words have none. */
+function asEdit(error: unknown): Sent {
+  if (isAllmError(error) && error.reason === 'key_reused')
+    return { lastEventId: 0, duplicate: true }
+  throw error
 }
 
 /**

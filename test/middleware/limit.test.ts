@@ -216,7 +216,7 @@ describe('a call that waits', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('what is left of requestTimeoutMs is for the answer', async () => {
+  test('has all of requestTimeoutMs for the answer, once it has a place', async () => {
     const slow: Script = [
       ['delay', 2000],
       ['text', 'a'],
@@ -230,9 +230,9 @@ describe('a call that waits', () => {
         return errorToJSON(error).reason
       }
     }
-    const calls = [ask(2500), ask(3500)]
-    await clock.advance(5000)
-    expect(await Promise.all(calls)).toEqual(['a', 'timeout'])
+    const calls = [ask(2500), ask(3500), ask(1999)]
+    await clock.advance(7000)
+    expect(await Promise.all(calls)).toEqual(['a', 'a', 'timeout'])
   })
 })
 
@@ -590,6 +590,143 @@ describe('maxWaitMs', () => {
 })
 
 describe('time in the queue', () => {
+  /** Answers after 2 s, one at a time, to callers that wait at most 5 s. */
+  function slow(retry: CallOptions['retry']) {
+    const clock = virtualClock()
+    const sent: string[] = []
+    const inner = fake({
+      script: ({ messages }) => {
+        const [message] = messages
+        sent.push(`${clock.now()}:${typeof message?.content === 'string' ? message.content : ''}`)
+        return [
+          ['delay', 2000],
+          ['text', 'x'],
+        ]
+      },
+    })
+    const breaker = circuitBreaker(limit(inner, { concurrency: 1 }), { failures: 1 })
+    const engine = createEngine({ adapter: breaker, clock, requestTimeoutMs: 5000, retry })
+    const ask = (text: string) =>
+      generate(engine, text).then(
+        () => 'ok',
+        (error: unknown) => errorToJSON(error),
+      )
+    return { clock, sent, breaker, ask }
+  }
+
+  test('callers whose time is over together are not sent, and the breaker does not count them', async () => {
+    const { clock, sent, breaker, ask } = slow(false)
+    const answers = await Promise.all(['t0', 't1', 't2', 't3', 't4', 't5'].map(ask))
+    expect(sent).toEqual(['0:t0', '2000:t1', '4000:t2'])
+    const waited = {
+      kind: 'adapter',
+      reason: 'timeout',
+      message: expect.stringContaining('waited 5000 ms for a place'),
+    }
+    expect(answers).toMatchObject(['ok', 'ok', 'ok', waited, waited, waited])
+    expect(breaker.state).toBe('closed')
+    expect(clock.pending).toBe(0)
+  })
+
+  test('what was not sent is retried, and each call is one request', async () => {
+    const { sent, breaker, ask } = slow({ maxAttempts: 3, jitterMs: 0 })
+    const answers = await Promise.all(['t0', 't1', 't2', 't3', 't4', 't5'].map(ask))
+    expect(answers).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok'])
+    expect(sent).toEqual(['0:t0', '2000:t1', '4000:t2', '6000:t3', '8000:t4', '10000:t5'])
+    expect(breaker.state).toBe('closed')
+  })
+
+  test.each([
+    ['by default', {}],
+    ['without retries', { retry: false }],
+    ['with a time limit that is passed twice', { requestTimeoutMs: 600_000 }],
+  ] as const)(
+    '2,000 calls of ten seconds in 16 places are 2,000 requests %s',
+    async (_, options) => {
+      const clock = virtualClock()
+      let now = 0
+      let most = 0
+      const inner = fake({
+        script: () => {
+          most = Math.max(most, ++now)
+          return [
+            ['delay', 10_000],
+            ['text', 'x'],
+          ]
+        },
+        cleanupObserver: () => void now--,
+      })
+      const breaker = circuitBreaker(limit(inner, { concurrency: 16 }), { failures: 1 })
+      const engine = createEngine({ adapter: breaker, clock, ...options })
+      const texts = Array.from({ length: 2000 }, (_unused, at) => `t${at}`)
+      const answers = await Promise.all(texts.map((text) => generate(engine, text)))
+      expect(answers.every(({ outputText }) => outputText === 'x')).toBe(true)
+      expect(inner.calls).toHaveLength(2000)
+      expect(most).toBe(16)
+      expect(breaker.state).toBe('closed')
+    },
+  )
+
+  test.each<[string, LimitOptions]>([
+    ['of requests', { requestsPerMinute: 1 }],
+    ['of tokens', { tokensPerMinute: 1 }],
+  ])('a window %s lets no call in whose time is over', async (_, options) => {
+    const { clock, starts, ask } = limited(
+      [
+        ['text', 'a'],
+        ['usage', { totalTokens: 1 }],
+      ],
+      options,
+    )
+    await ask('0')
+    const calls = ['1', '2', '3'].map((text) => ask(text, { requestTimeoutMs: 60_000 }))
+    const last = ask('4')
+    await clock.advance(60_000)
+    expect(await Promise.all(calls)).toEqual(['timeout', 'timeout', 'timeout'])
+    await clock.advance(0)
+    expect(await last).toBe('a')
+    expect(starts).toEqual([
+      ['0', 0],
+      ['4', 60_000],
+    ])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('maxWaitMs alone decides when both are set', async () => {
+    const { clock, starts, ask } = limited(second, { concurrency: 1, maxWaitMs: 2500 })
+    const calls = ['1', '2', '3', '4'].map((text) => ask(text, { requestTimeoutMs: 100 }))
+    await clock.advance(5000)
+    expect(await Promise.all(calls)).toEqual(['ab', 'ab', 'ab', 'rate_limited'])
+    expect(starts.map(([, at]) => at)).toEqual([0, 1000, 2000])
+  })
+
+  test('a place that is free when maxWaitMs is over comes too late', async () => {
+    const { clock, starts, ask } = limited(second, { concurrency: 1, maxWaitMs: 1000 })
+    const calls = ['1', '2', '3'].map((text) => ask(text))
+    await clock.advance(5000)
+    expect(await Promise.all(calls)).toEqual(['ab', 'rate_limited', 'rate_limited'])
+    expect(starts).toHaveLength(1)
+  })
+
+  test('a fallback too waits, and counts from the place on', async () => {
+    const clock = virtualClock()
+    const inner = fake({
+      script: () => [
+        ['delay', 2000],
+        ['text', 'a'],
+      ],
+    })
+    const spare = renamed('spare', { script: () => quick })
+    const adapter = fallback([limit(inner, { concurrency: 1 }), spare])
+    const engine = createEngine({ adapter, clock, requestTimeoutMs: 5000, retry: false })
+    const answers = await Promise.all(['1', '2', '3', '4'].map((text) => generate(engine, text)))
+    expect(answers.map(({ provider }) => provider)).toEqual(['fake', 'fake', 'fake', 'spare'])
+    expect(inner.calls).toHaveLength(3)
+    const patient = createEngine({ adapter, clock, retry: false })
+    const many = Array.from({ length: 400 }, () => generate(patient, 'x'))
+    expect((await Promise.all(many)).every(({ provider }) => provider === 'fake')).toBe(true)
+  })
+
   test('is no failure of the provider: the error says it, and a breaker does not count it', async () => {
     for (const isFallback of [false, true]) {
       const clock = virtualClock({ auto: false })

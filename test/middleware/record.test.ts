@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -193,6 +193,27 @@ describe('the sink', () => {
       await rm(folder, { recursive: true })
     }
   })
+
+  // Windows has no such permissions.
+  test.skipIf(process.platform === 'win32')(
+    'in a new file is for its owner only, and a file that exists keeps its permissions',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'cassette-'))
+      try {
+        const path = join(folder, 'run.json')
+        const modes: string[] = []
+        for (const mode of [undefined, 0o664]) {
+          if (mode !== undefined) await chmod(path, mode)
+          const { adapter } = recording([hello], { sink: cassetteFile(path) })
+          await read(adapter)
+          modes.push(((await stat(path)).mode & 0o777).toString(8))
+        }
+        expect(modes).toEqual(['600', '664'])
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    },
+  )
 
   test('that cannot write its file says so', async () => {
     const { adapter, problems } = recording([hello], {

@@ -135,6 +135,24 @@ describe('the routes', () => {
     expect((await viewOf(await get('ada'))).messages).toHaveLength(2)
   })
 
+  test('a key that came before with something else is refused, in words for a page', async () => {
+    const { post, get, runs } = service()
+    await post('ada/messages', { text: 'hello', idempotencyKey: 'k1' })
+    await runs.wait('ada')
+    for (const [path, body] of [
+      ['ada/messages', { text: 'good bye' }],
+      ['ada/resume', {}],
+    ] as const) {
+      const response = await post(path, { ...body, idempotencyKey: 'k1' })
+      expect(response.status, path).toBe(409)
+      expect(await response.json()).toMatchObject({
+        reason: 'key_reused',
+        message: 'the idempotencyKey came before with something else; use a new one',
+      })
+    }
+    expect((await viewOf(await get('ada'))).messages).toHaveLength(2)
+  })
+
   test.each(['http://a/ada', 'http://a/runs/ada', 'http://a/api/runs/ada?x=1', 'http://a/ada/'])(
     'the end of the path decides: %s',
     async (url) => {

@@ -94,6 +94,31 @@ describe('a message', () => {
     expect(session.thread.messages).toHaveLength(2)
   })
 
+  test('with a key that came before with other words, or for something else, is refused', async () => {
+    const { runs } = bench(echo)
+    const key = { idempotencyKey: 'k' }
+    await runs.send('ada', 'Hello', key)
+    const reused = {
+      name: 'SessionError',
+      reason: 'key_reused',
+      message: expect.stringContaining('the key k came before with another command') as string,
+    }
+    // Under way, and at rest.
+    await expect(runs.send('ada', 'Good bye', key)).rejects.toMatchObject(reused)
+    await runs.wait('ada')
+    await expect(runs.send('ada', 'Good bye', key)).rejects.toMatchObject(reused)
+    await expect(runs.resume('ada', key)).rejects.toMatchObject(reused)
+    await expect(runs.approve('ada', 'c1', key)).rejects.toMatchObject(reused)
+    await expect(runs.deny('ada', 'c1', 'no', key)).rejects.toMatchObject(reused)
+    await expect(runs.submitToolResult('ada', 'c1', 1, key)).rejects.toMatchObject(reused)
+    const { session } = await runs.wait('ada')
+    expect(session.thread.messages).toHaveLength(2)
+    // What the service adds to the words is not the client's.
+    const again = { ...key, context: { now: 1 }, metadata: { request: 'r2' } }
+    expect(await runs.send('ada', 'Hello', again)).toMatchObject({ duplicate: true })
+    expect(await runs.send('bob', 'Good bye', key)).toMatchObject({ duplicate: false })
+  })
+
   test('adds to the context and the metadata of the session', async () => {
     const contexts: unknown[] = []
     const look = tool({

@@ -1,8 +1,18 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Session, user, type StreamEvent } from '../../src/index.ts'
 import { fileStore, type Lease, type RunStore, type StoreFiles } from '../../src/stores.ts'
 
@@ -578,4 +588,202 @@ test('snapshots of runs are kept with the log, and go with it', async () => {
   expect(await store.readEvents('s', {})).toEqual([])
   expect(await store.load('s')).toMatchObject({ session: session('three!'), version: 6 })
   expect(stored()).toHaveLength(2)
+})
+
+test('a key that version 0.2 stored, without a digest, fits every command', async () => {
+  const store = make()
+  await store.push('s', send('one'), { key: 'k' })
+  const place = join(folder, 's')
+  for (const name of readdirSync(place)) {
+    const text = readFileSync(join(place, name), 'utf8')
+    const old = text.replace(/\["k",(\d+),"[0-9a-f]+"\]/, '["k",$1]')
+    expect(old).not.toBe(text)
+    writeFileSync(join(place, name), old)
+  }
+  expect(await store.knowsKey('s', 'k', send('two'))).toBe(true)
+  expect(await store.push('s', send('two'), { key: 'k' })).toBe(false)
+  // It stays so in what is written next.
+  await store.push('s', send('two'), { key: 'new' })
+  expect(await store.push('s', send('three'), { key: 'k' })).toBe(false)
+  await expect(store.push('s', send('three'), { key: 'new' })).rejects.toMatchObject({
+    reason: 'key_reused',
+  })
+})
+
+describe('a clock that is set back', () => {
+  const hour = 3_600_000
+
+  test('does not keep a lease beyond its time', async () => {
+    const store = make()
+    await store.push('s', send('hi'))
+    await taken(store)
+    now -= hour
+    expect(await store.due({ limit: 9 })).toEqual(['s'])
+    expect((await store.look('s'))?.dueAt).toBe(now)
+    expect((await store.claim({ owner: 'next', ttlMs: 500 }))?.id).toBe('s')
+    expect((await store.look('s'))?.owner).toBe('next')
+    now += 499
+    expect(await store.acquire('s', owner)).toBeUndefined()
+    now += 1
+    expect(await store.acquire('s', owner)).toBeDefined()
+  })
+
+  test('does not keep a lease that was renewed beyond its time', async () => {
+    const store = make()
+    const lease = await taken(store)
+    now += 5000
+    await store.renew('s', lease, 10_000)
+    now -= hour
+    expect(await make().acquire('s', owner)).toBeDefined()
+  })
+
+  test('by a little does not end a lease, and a renewal counts from the new time', async () => {
+    const store = make()
+    const lease = await taken(store)
+    now -= 900
+    expect(await make().acquire('s', owner)).toBeUndefined()
+    expect(await store.due({ limit: 9 })).toEqual([])
+    now -= hour
+    expect(await store.renew('s', lease, 10_000)).toBe(true)
+    expect(await make().acquire('s', owner)).toBeUndefined()
+    now += 10_000
+    expect(await make().acquire('s', owner)).toBeDefined()
+  })
+
+  test('does not delay a command', async () => {
+    const store = make()
+    await store.push('s', send('hi'))
+    now -= hour
+    expect(await store.due({ limit: 9 })).toEqual(['s'])
+    expect((await store.claim(owner))?.lease.wakeInMs).toBeUndefined()
+  })
+
+  test('makes a session that sleeps sleep as long as it wanted to, and no longer', async () => {
+    const store = make()
+    await store.save(session())
+    await store.release('s', await taken(store), { wakeInMs: 5000 })
+    now += 1000 - hour
+    const claimed = await store.claim(owner)
+    expect(claimed?.lease.wakeInMs).toBe(5000)
+    // A run that is woken too early gives it back like this.
+    await store.release('s', claimed?.lease ?? { token: 0, expiresAt: 0 }, { wakeInMs: 5000 })
+    expect(await store.claim(owner)).toBeUndefined()
+    now += 5000
+    expect((await store.claim(owner))?.lease.wakeInMs).toBeUndefined()
+  })
+
+  test('cannot help with a lease of version 0.2, which did not write when it was taken', async () => {
+    const store = make()
+    await taken(store)
+    const place = join(folder, 's')
+    for (const name of readdirSync(place)) {
+      const text = readFileSync(join(place, name), 'utf8')
+      const old = text.replace(/,"dueFrom":\d+/, '')
+      expect(old).not.toBe(text)
+      writeFileSync(join(place, name), old)
+    }
+    expect(await store.acquire('s', owner)).toBeUndefined()
+    now += 10_000
+    expect(await store.acquire('s', owner)).toBeDefined()
+  })
+})
+
+// Windows has no such permissions.
+describe.skipIf(process.platform === 'win32')('conversations are private', () => {
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+  test('folders and files that a store makes are for their owner only', async () => {
+    const own = join(folder, 'data', 'sessions')
+    const store = fileStore(own, { clock })
+    await store.push('s', send('x'.repeat(6000)))
+    const lease = await taken(store)
+    await store.save(session(), { lease, events: [delta('a')], first: true })
+    await store.append('s', [delta('b')], { lease })
+    const paths = readdirSync(own, { recursive: true, encoding: 'utf8' })
+    const kinds = ['json', 'log', 'command']
+    expect(kinds.filter((kind) => paths.some((path) => path.endsWith(`.${kind}`)))).toEqual(kinds)
+    for (const path of [own, dirname(own), ...paths.map((name) => join(own, name))]) {
+      expect([path, modeOf(path)]).toEqual([path, statSync(path).isDirectory() ? '700' : '600'])
+    }
+  })
+
+  test('a folder that exists stays as it is', async () => {
+    const own = join(folder, 'shared')
+    mkdirSync(own)
+    chmodSync(own, 0o775)
+    await fileStore(own, { clock }).save(session())
+    expect(modeOf(own)).toBe('775')
+    expect(modeOf(join(own, 's'))).toBe('700')
+  })
+})
+
+describe('many events that came in one batch', () => {
+  /** How much is parsed and read when all events of a batch are read in pages, for each character of the log. */
+  async function effort(count: number, act: 'append' | 'save') {
+    let bytes = 0
+    const counting: StoreFiles = {
+      ...unsynced,
+      open: async (path, flags) => {
+        const file = await unsynced.open(path, flags)
+        return {
+          ...file,
+          read: async (...args) => {
+            const result = await file.read(...args)
+            bytes += result.bytesRead
+            return result
+          },
+        }
+      },
+    }
+    const own = join(folder, `${act}-${count}`)
+    const store = fileStore(own, { clock, files: counting })
+    const events = Array.from({ length: count }, (_, index) => delta(`piece ${index}`))
+    const size = JSON.stringify(events).length
+    const lease = await taken(store)
+    await store.push('s', send('go'))
+    if (act === 'append') await store.append('s', events, { lease })
+    else await store.save(session(), { lease, events, taken: 1, first: true })
+
+    bytes = 0
+    let parsed = 0
+    const parse = JSON.parse
+    const spy = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+      parsed += text.length
+      return parse(text, reviver) as unknown
+    })
+    const texts: string[] = []
+    try {
+      for (let after = 0; after < count;) {
+        const page = await store.readEvents('s', { after, limit: 500 })
+        for (const entry of page) {
+          if ('event' in entry && entry.event.type === 'text_delta') texts.push(entry.event.delta)
+          after = entry.id
+        }
+      }
+    } finally {
+      spy.mockRestore()
+    }
+    expect(texts).toEqual(events.map((event) => event.type === 'text_delta' && event.delta))
+    return { parsed: parsed / size, bytes: bytes / size }
+  }
+
+  test.each(['append', 'save'] as const)('of %s are read in linear time', async (act) => {
+    const [few, many] = [await effort(10_000, act), await effort(40_000, act)]
+    expect(many.parsed).toBeLessThan(4)
+    // A search in a longer log has some more steps.
+    expect(many.bytes).toBeLessThan(2 * few.bytes)
+  })
+
+  test('are one write: a command that was taken with them comes before all of them', async () => {
+    const store = make()
+    await store.push('s', send('one'))
+    const lease = await taken(store)
+    const events = Array.from({ length: 3000 }, (_, index) => delta(`piece ${index}`))
+    await store.save(session(), { lease, events, taken: 1 })
+    const log = await store.readEvents('s', { commands: true })
+    expect(log).toHaveLength(3001)
+    expect(log[0]).toMatchObject({ id: 1, command: send('one') })
+    expect(await store.readEvents('s', { commands: true, after: 2000 })).toHaveLength(1000)
+    expect(stored().filter((name) => name.endsWith('.log'))).toHaveLength(1)
+  })
 })

@@ -333,9 +333,26 @@ withRedis(`a session that was deleted leaves no key behind${why}`, async () => {
   const prefix = newPrefix()
   const { store, send } = await opened('node-redis', prefix)
   await filled(store, 's')
-  expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(11)
+  expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(12)
   await store.delete('s')
   expect(await send('KEYS', `{${prefix}}:*`)).toEqual([`{${prefix}}:token`])
+})
+
+withRedis(`a key that version 0.2 stored, without a digest, fits every command${why}`, async () => {
+  const prefix = newPrefix()
+  const { store, send } = await opened('node-redis', prefix)
+  await store.push('s', { type: 'resume' }, { key: 'k' })
+  await send('DEL', `{${prefix}}:d:s`)
+  expect(await store.knowsKey('s', 'k', { type: 'send', content: 'a' })).toBe(true)
+  expect(await store.push('s', { type: 'send', content: 'a' }, { key: 'k' })).toBe(false)
+})
+
+withRedis(`pruning removes the digests of keys${why}`, async () => {
+  const prefix = newPrefix()
+  const { store, send } = await opened('node-redis', prefix)
+  await store.push('s', { type: 'resume' }, { key: 'k' })
+  while (await store.knowsKey('s', 'k')) await store.prune({ keepMs: 0 })
+  expect(await send('EXISTS', `{${prefix}}:d:s`)).toBe(0)
 })
 
 /** A session that has some of everything. */

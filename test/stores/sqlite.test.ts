@@ -101,6 +101,62 @@ for (const { title, missing, open } of drivers) {
       expect(await store.save(Session.create({ id: 's' }))).toBe(1)
     })
 
+    describe('a clock that is set back', () => {
+      /** What was written until now comes to be of the future. */
+      const setBack = (ms: number): void =>
+        void place
+          .open()
+          .exec(`update allm_sessions set due_at = due_at + ${ms}, due_from = due_from + ${ms}`)
+
+      test('does not keep a lease beyond its time', async () => {
+        const store = place.connect()
+        const lease = await store.acquire('s', owner)
+        if (lease === undefined) throw new Error('the lease is not free')
+        setBack(900)
+        expect(await store.acquire('s', owner)).toBeUndefined()
+        setBack(3_600_000)
+        // Its owner is there, and renews it by the new time.
+        expect(await store.renew('s', lease, 60_000)).toBe(true)
+        expect(await store.acquire('s', owner)).toBeUndefined()
+        setBack(3_600_000)
+        expect(await store.due({ limit: 9 })).toEqual(['s'])
+        expect((await store.look('s'))?.owner).toBeUndefined()
+        expect((await store.claim({ owner: 'next', ttlMs: 60_000 }))?.id).toBe('s')
+        expect(await store.claim({ owner: 'next', ttlMs: 60_000 })).toBeUndefined()
+      })
+
+      test('delays no command, and no session sleeps longer than it wanted to', async () => {
+        const store = place.connect()
+        await store.push('command', { type: 'resume' })
+        const lease = await store.acquire('sleeps', owner)
+        if (lease === undefined) throw new Error('the lease is not free')
+        await store.save(Session.create({ id: 'sleeps' }), { lease })
+        await store.release('sleeps', lease, { wakeInMs: 50_000 })
+        setBack(3_600_000)
+        expect((await store.due({ limit: 9 })).toSorted()).toEqual(['command', 'sleeps'])
+        expect((await store.acquire('command', owner))?.wakeInMs).toBeUndefined()
+        expect((await store.acquire('sleeps', owner))?.wakeInMs).toBe(50_000)
+      })
+
+      test('does not matter to tables of version 0.2, which are brought up to date', async () => {
+        const old = place.connect()
+        await old.save(Session.create({ id: 's' }))
+        const lease = await old.acquire('s', owner)
+        const database = place.open()
+        database.exec('drop index allm_by_due_from')
+        database.exec('alter table allm_sessions drop column due_from')
+        database.exec('delete from allm_migrations where version = 2')
+        const store = place.connect()
+        await store.migrate()
+        expect((await store.load('s'))?.version).toBe(1)
+        expect(await store.acquire('s', owner)).toBeUndefined()
+        if (lease === undefined) throw new Error('the lease is not free')
+        expect(await store.renew('s', lease, 60_000)).toBe(true)
+        setBack(3_600_000)
+        expect(await store.acquire('s', owner)).toBeDefined()
+      })
+    })
+
     test('a deleted session leaves no row behind', async () => {
       const store = place.connect()
       await store.push('s', { type: 'resume' }, { key: 'k' })

@@ -306,8 +306,8 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'keys are not kept',
     'a command with a key that came before is ignored',
-    'if (key !== undefined) record.keys.set(key, now)',
-    'if (key !== undefined && ifIdle) record.keys.set(key, now)',
+    'if (key !== undefined) record.keys.set(',
+    'if (key !== undefined && ifIdle) record.keys.set(',
   ),
   mutant(
     'a key is forgotten when its command is taken',
@@ -318,32 +318,50 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'something comes between the look for the key and the push',
     'of several commands with one key at the same time one is taken',
-    'if (key !== undefined) record.keys.set(key, now)',
-    'if (key !== undefined) {\n        await nextTurn()\n        record.keys.set(key, now)\n      }',
+    'if (key !== undefined) record.keys.set(',
+    'if (key !== undefined) await nextTurn()\n      if (key !== undefined) record.keys.set(',
   ),
   mutant(
     'whether the session is busy is asked before the key',
     'a key that came before is told to a busy session too',
-    'if (key !== undefined && record.keys.has(key)) return false',
-    "if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')\n      if (key !== undefined && record.keys.has(key)) return false",
+    'const known = key === undefined ?',
+    "if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')\n      const known = key === undefined ?",
   ),
   mutant(
     'a key is kept before the command is',
     'a command that is refused as busy does not use its key',
     'if (ifIdle === true && record.dueAt !== undefined) throw',
-    "if (key === 'k') record.keys.set(key, now)\n      if (ifIdle === true && record.dueAt !== undefined) throw",
+    "if (key === 'k') record.keys.set(key, { at: now })\n      if (ifIdle === true && record.dueAt !== undefined) throw",
   ),
   mutant(
     'no key is known',
     'a store tells whether it knows a key',
-    /knowsKey: async \(id, key\) =>/,
-    "knowsKey: async (id, key) => key === 'K' ||",
+    'return known !== undefined\n    },\n    readInbox',
+    "return known !== undefined || key === 'K'\n    },\n    readInbox",
+  ),
+  mutant(
+    'a key says nothing about its command',
+    'a key that came before with another command is refused',
+    'refuseReuse(id, key, known, command)\n        return false',
+    'if (ifIdle !== true) refuseReuse(id, key, known, command)\n        return false',
+  ),
+  mutant(
+    'a key says nothing about its command before it is given',
+    'a key that came before with another command is refused',
+    'if (known !== undefined && command !== undefined) refuseReuse',
+    "if (known !== undefined && command?.type === 'send') refuseReuse",
+  ),
+  mutant(
+    'something comes between the look for the key of another command and the push',
+    'of several commands at the same time that have one key one is taken, and the others are refused',
+    'const known = key === undefined ?',
+    "await (command.content === '0' ? undefined : nextTurn())\n      const known = key === undefined || (command.content ?? '') > '5' ?",
   ),
   mutant(
     'keys are cut',
     'keys are told apart, whatever their characters',
-    'if (key !== undefined && record.keys.has(key)) return false',
-    'key = key?.slice(0, 300)\n      if (key !== undefined && record.keys.has(key)) return false',
+    'const known = key === undefined ?',
+    'key = key?.slice(0, 300)\n      const known = key === undefined ?',
   ),
   mutant(
     'a session that sleeps counts as idle',
@@ -522,7 +540,7 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'keys are kept for ever',
     'pruning forgets old keys, and counts their sessions',
-    'for (const [key, at] of keys) if (at < before) keys.delete(key)',
+    'for (const [key, { at }] of keys) if (at < before) keys.delete(key)',
     'void keys',
   ),
   mutant(
