@@ -39,14 +39,14 @@ interface WavChunk {
 }
 
 /** The names of files of this form: the last two have lengths of 64 bits. */
-const fileNames = ['RIFF', 'RF64', 'BW64']
+const fileName = /^(?:RIFF|RF64|BW64)$/
 
 /** What stands in place of a length of 32 bits where a chunk `ds64` has the length. */
 const inSizes = 0xffff_ffff
 
 /** The parts of a WAV file; none if it is not one. What goes beyond the end of the bytes is cut there. */
 export function wavChunks(bytes: Uint8Array): readonly WavChunk[] {
-  if (!fileNames.includes(nameAt(bytes, 0)) || nameAt(bytes, 8) !== 'WAVE') return []
+  if (!fileName.test(nameAt(bytes, 0)) || nameAt(bytes, 8) !== 'WAVE') return []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const chunks: WavChunk[] = []
   let samples = 0

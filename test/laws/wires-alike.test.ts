@@ -476,3 +476,37 @@ test('a StreamError `adapter_error` comes from a script, or from an adapter that
     partial: { outputText: 'Hello.' },
   })
 })
+
+test.each(['[1]', '"x"', '3', 'null', 'true', '{"a":'])(
+  'arguments that are no object, %s, are never run as {}, on every wire that can carry them',
+  async (rawArguments) => {
+    const script: Script = [['tool_call', { id: 'c1', name: 'look', rawArguments }]]
+    const wires = wireFormats.filter((format) => format !== 'gemini')
+    const scripted = fake({ scripts: [script, answer] })
+    const adapters = wires.map((format) => {
+      let calls = 0
+      return adapterOf(format, () =>
+        wireResponse(renderWire(format, calls++ === 0 ? script : answer, { stream: true })),
+      )
+    })
+    for (const adapter of [scripted, ...adapters]) {
+      const ran: unknown[] = []
+      const look = tool({
+        name: 'look',
+        description: 'Looks.',
+        schema: { type: 'object' },
+        handler: (args) => ran.push(args),
+      })
+      const errors: unknown[] = []
+      const result = await chat(createEngine({ adapter, model: 'a-model', tools: [look] }), 'go', {
+        onToolError: (_call, { reason }) => {
+          errors.push(reason)
+          return 'continue'
+        },
+      })
+      expect(ran).toEqual([])
+      expect(errors).toEqual(['invalid_arguments'])
+      expect(result.outputText).toBe('Hello.')
+    }
+  },
+)

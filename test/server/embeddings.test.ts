@@ -263,7 +263,8 @@ describe.skipIf(!hasOracles)('by the published descriptions in ../shared/oracles
       ],
     ] as const
     const counted = [...entry, { usage: { inputTokens: 2 } }] as const
-    for (const embeddings of [undefined, Array(8).fill(entry), Array(8).fill(counted)]) {
+    const eight = <T>(one: T): readonly T[] => Array.from({ length: 8 }, () => one)
+    for (const embeddings of [undefined, eight(entry), eight(counted)]) {
       await using server = await createFakeServer({ embeddings })
       for (const encoding_format of ['float', 'base64']) {
         for (const input of [['a', 'b'], 'a b', [1, 2], '...']) {
