@@ -275,17 +275,20 @@ function hintFor({ engine }: CrashScenario, { uncut, resumed, cut }: CutRun): st
     : ''
 }
 
-/** Whether the answer after so many calls is the first one of the run, and should be another one. The ids of its calls are new. */
+/** Whether the answer after so many calls is the first one of the run, and should be another one. */
 function beganAgain(uncut: Session, resumed: Session, completedCalls: number): boolean {
-  const answers = ({ thread }: Session): readonly string[] =>
-    thread.messages
-      .filter(({ role }) => role === 'assistant')
-      .map(({ content, toolCalls = [] }) =>
-        text([content, toolCalls.map(({ name, arguments: args }) => [name, args])]),
-      )
-  const [first] = answers(uncut)
-  const expected = answers(uncut)[completedCalls]
-  return first !== expected && first === answers(resumed)[completedCalls]
+  const expected = answerTexts(uncut)
+  const [first] = expected
+  return first !== expected[completedCalls] && first === answerTexts(resumed)[completedCalls]
+}
+
+/** The answers of the model as texts, without the ids of their calls: an answer that is given again has others. */
+function answerTexts({ thread }: Session): readonly string[] {
+  return thread.messages
+    .filter(({ role }) => role === 'assistant')
+    .map(({ content, toolCalls = [] }) =>
+      text([content, toolCalls.map(({ name, arguments: args }) => [name, args])]),
+    )
 }
 
 /** The calls that may be answered as interrupted: they were started, have no result, and must not run twice. */
