@@ -83,7 +83,7 @@ beforeAll(async () => {
       }
       if (text.includes('Are you there?')) return ['Here I am.']
       if (text.includes('Are you busy?') && ++busyCalls < 3) {
-        return [['preflight_error', 'provider_unavailable', { status: 503, retryAfterMs: 0 }]]
+        return [['preflight_error', 'provider_unavailable', { status: 503, retryAfterMs: 1 }]]
       }
       if (text.includes('Are you busy?')) return ['Not any more.']
       if (text.includes('long story')) {

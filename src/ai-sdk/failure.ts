@@ -7,7 +7,7 @@ import {
 } from '../errors/errors.ts'
 import { thrownText } from '../errors/to-json-value.ts'
 import type { CallSink } from '../http/answer.ts'
-import { retryAfterMs, transportFailure } from '../http/failure.ts'
+import { firstWait, retryAfterMs, transportFailure } from '../http/failure.ts'
 import { asCount, asText } from '../providers/shared/read-json.ts'
 import { failureParser } from '../providers/shared/reported-failure.ts'
 import { isObject, parseJson } from '../types/guards.ts'
@@ -110,7 +110,7 @@ function reported(error: unknown, facts: Value, { provider, now }: FailedCall): 
   return new AdapterError(failure.reason, words, {
     ...failure,
     status,
-    retryAfterMs: retryAfterMs(headers, now) ?? failure.retryAfterMs,
+    retryAfterMs: firstWait(retryAfterMs(headers, now), failure.retryAfterMs),
   })
 }
 

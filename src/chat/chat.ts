@@ -3,12 +3,13 @@ import type { ToolMode } from '../contracts/options.ts'
 import type { Tool, TypesOf } from '../contracts/tool.ts'
 import { foldEvent, toChatResult, toStepResult } from '../run/collector.ts'
 import { keepEvent } from '../run/context.ts'
-import { plainOptions, type AnyFormat, type OptionsWith, type WithOutput } from '../run/output.ts'
+import { plainOptions, type FormatFor, type OptionsWith, type WithOutput } from '../run/output.ts'
 import { drained, runStream, type RunEnd, type RunFold, type RunStream } from '../run/run-stream.ts'
 import { failureOf, withPartial, type Collector } from '../run/state.ts'
 import { shownEvent } from '../run/view-event.ts'
 import type { TypedEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'
+import type { AnyFormat } from '../types/request.ts'
 import type { ChatResult, PartialResult, StepResult } from '../types/results.ts'
 import type { CallOf, ToolTypes, WithTools } from '../types/tool-types.ts'
 import { loopSource } from './loop.ts'
@@ -45,15 +46,16 @@ export async function chat<
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: ThreadInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
-): Promise<ChatResultOf<Format, CallTypes<Types, Added>, Mode>> {
+): Promise<ChatResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
   return drained(
     loopSource(loop),
-    chatFold<ChatResultOf<Format, CallTypes<Types, Added>, Mode>>(loop),
+    chatFold<ChatResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>>(loop),
   )
 }
 
@@ -63,11 +65,12 @@ export function streamChat<
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: ThreadInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
-): ChatStream<Format, CallTypes<Types, Added>, Mode> {
+): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   const loop = createLoop(engine, { kind: 'chat', state: startAt(input) }, plainOptions(options))
   const stream: RunStream = runStream(loopSource(loop), chatFold(loop), {
     keep: keepEvent(loop.context),
@@ -75,7 +78,7 @@ export function streamChat<
     last: 'chat_completed',
   })
   // The types of the tools say what its events and its result are known to have.
-  return stream as ChatStream<Format, CallTypes<Types, Added>, Mode>
+  return stream as ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>
 }
 
 /** The stream of a chat: its events and its result narrow by the names of the tools. */
@@ -94,8 +97,9 @@ export async function step<
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: ThreadInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
 ): Promise<StepResult<ManualCall<CallTypes<Types, Added>, Mode>>> {
@@ -111,8 +115,9 @@ export function streamStep<
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: ThreadInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
 ): StepStream<CallTypes<Types, Added>, Mode> {

@@ -64,15 +64,18 @@ const ownCases: readonly EmbeddingCase[] = [
   },
   {
     name: 'a response has usage and warnings, and a count that was not reported is absent',
-    run: answering(async (fixture) => {
-      const { usage, warnings } = await fixture.succeed()
-      const isPlain = Array.isArray(warnings) && typeof usage === 'object'
-      demand(isPlain && usage.inputTokens === undefined && usage.totalTokens === undefined, {
-        expected: 'usage {} and warnings []',
-        received: { usage, warnings },
-        contract: 'usage',
+    run: (harness) => {
+      const script: readonly EmbeddingScriptEntry[] = [['ok', vectors.slice(0, 1), { usage: {} }]]
+      return playModel(harness, embeddingPlay, script, async (fixture) => {
+        const { usage, warnings } = await fixture.succeed()
+        const isPlain = Array.isArray(warnings) && typeof usage === 'object'
+        demand(isPlain && usage.inputTokens === undefined && usage.totalTokens === undefined, {
+          expected: 'usage {} and warnings []',
+          received: { usage, warnings },
+          contract: 'usage',
+        })
       })
-    }),
+    },
   },
   {
     name: 'the tokens of the texts are counted',

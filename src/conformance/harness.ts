@@ -89,6 +89,8 @@ export type ChatCase = ConformanceCase<ChatHarness, ChatCapability>
 /** What a case works with: an adapter that was started for it, and a view of its requests and connections. */
 export interface ChatFixture {
   readonly adapter: ChatAdapter
+  /** The adapter as the harness made it. Its calls are not observed. */
+  readonly own: ChatAdapter
   readonly model: string
   readonly patienceMs: number
   /** Whether the harness declares a capability. */
@@ -119,7 +121,7 @@ export async function play<T>(
   const clock = virtualClock({ auto: false })
   const watch = watchGlobals()
   let started: StartedAdapter | undefined
-  try {
+  const work = async (): Promise<T> => {
     const { more } = options
     started = await harness.start(withOwnStatuses(script, harness), {
       ...options,
@@ -131,6 +133,9 @@ export async function play<T>(
     const result = await act(fixture)
     await demandNothingBroken(harness, fixture, observed, watch)
     return result
+  }
+  try {
+    return await watch.run(work)
   } catch (error) {
     throw asFinding(error)
   } finally {
@@ -235,6 +240,7 @@ function fixtureOf(
   const { model = 'conformance-model', patienceMs = defaultPatienceMs } = harness
   return {
     adapter,
+    own: started.adapter,
     model,
     patienceMs,
     declares: (capability) => declares(harness, capability),

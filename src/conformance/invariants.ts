@@ -2,11 +2,15 @@ import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
 import type { Clock } from '../core/clock.ts'
 import { adapterErrorReasons, isAllmError, streamErrorReasons } from '../errors/errors.ts'
 import { toJsonValue } from '../errors/to-json-value.ts'
+import { draftParts } from '../make/message-builder.ts'
+import { createCollector, foldModelEvent } from '../run/state.ts'
 import { json } from '../schema/checks.ts'
 import { sameJson } from '../schema/json-schema.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import { isModelEvent, type ModelEvent } from '../types/events.ts'
-import { isObject } from '../types/guards.ts'
+import { assertNever, isObject } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import type { Image } from '../types/media.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../types/message.ts'
 import type { ModelRequest } from '../types/request.ts'
 import { finishReasons, type ModelResponse } from '../types/response.ts'
@@ -538,23 +542,50 @@ function wrongPart(events: readonly ModelEvent[], message: Message): string | un
   const own = message.toolCalls ?? []
   const call = differenceOf(calls, own)
   if (call !== undefined) return `toolCalls${call}`
-  const texts = completed(events, 'text_completed').map(({ text }) => text)
-  if (messageText(message) !== texts.join(''))
-    return `its text is ${show(JSON.stringify(messageText(message)))}, not ${show(JSON.stringify(texts.join('')))}`
-  const parts: readonly Part[] = typeof message.content === 'string' ? [] : message.content
-  const thoughts = parts.flatMap((part) => (part.type === 'reasoning' ? [part] : []))
-  const thought = differenceOf(
-    completed(events, 'reasoning_completed').flatMap(({ text, opaque, item }) =>
-      item === undefined ? [opaque === undefined ? { text } : { text, opaque }] : [],
-    ),
-    thoughts.map(({ text, opaque }) => (opaque === undefined ? { text } : { text, opaque })),
-  )
-  if (thought !== undefined) return `reasoning${thought}`
-  const image = differenceOf(
-    completed(events, 'image_completed').map((event) => event.image),
-    parts.flatMap((part) => (part.type === 'image' ? [part.image] : [])),
-  )
-  return image === undefined ? undefined : `images${image}`
+  const told = toldParts(events)
+  const { content } = message
+  const texts = told.flatMap((part) => ('text' in part ? [part.text] : [])).join('')
+  if (messageText(message) !== texts)
+    return `its text is ${show(JSON.stringify(messageText(message)))}, not ${show(JSON.stringify(texts))}`
+  // A text stands for its blocks, joined. Parts stand for one block each.
+  if (typeof content === 'string') {
+    const other = told.find((part) => !('text' in part))
+    return other && `its content is a text, and the events have ${show(JSON.stringify(other))} too`
+  }
+  const part = differenceOf(told, content.flatMap(toldPart))
+  return part === undefined ? undefined : `content${part}`
+}
+
+/** What events tell of a part. */
+type ToldPart =
+  | { readonly text: string }
+  | { readonly reasoning: string; readonly opaque?: JsonValue }
+  | { readonly image: Image }
+
+/** The parts that the events before the message add up to, in the order in which they began. Empty texts are no parts. */
+function toldParts(events: readonly ModelEvent[]): readonly ToldPart[] {
+  const state = createCollector()
+  for (const event of events) if (!isEnd(event)) foldModelEvent(state, event)
+  return draftParts(state, state.provider).flatMap(toldPart)
+}
+
+/** Who a part is of is left out, and so are items of the provider: events tell neither. */
+function toldPart(part: Part): readonly ToldPart[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ text: part.text }]
+    case 'reasoning': {
+      const { text, opaque } = part
+      return [opaque === undefined ? { reasoning: text } : { reasoning: text, opaque }]
+    }
+    case 'image':
+      return [{ image: part.image }]
+    case 'file':
+    case 'provider_item':
+      return []
+    default:
+      return assertNever(part)
+  }
 }
 
 /** The calls of the events, in the order in which they were started. */
@@ -571,6 +602,74 @@ function completed<Type extends ModelEvent['type']>(
   return events.filter(
     (event): event is Extract<ModelEvent, { readonly type: Type }> => event.type === type,
   )
+}
+
+/**
+ * Demands that keys cannot be read from an adapter: not from a property of it, enumerable or not, nor from one of its prototype, nor deeper inside.
+ * Closures and private fields keep a key.
+ */
+export function demandKeysHidden(adapter: object, keys: readonly (string | undefined)[]): void {
+  const place = placeOfKey(
+    adapter,
+    keys.filter((key): key is string => key !== undefined && key !== ''),
+  )
+  insist(place === undefined, {
+    problem: `a key can be read from ${place ?? ''}`,
+    expected: 'no key on a property of the adapter, at any depth',
+    received: place,
+    contract: 'keys',
+    hint: 'keep the key in a closure or in a #private field: whoever logs or saves an adapter must not find it',
+  })
+}
+
+/** More values than an adapter holds. Beyond them there is something foreign, such as a runtime. */
+const mostValues = 5000
+
+/** Where one of the keys is, as a path. Values are looked at nearest first. */
+function placeOfKey(adapter: object, keys: readonly string[]): string | undefined {
+  const seen = new Set<unknown>([globalThis, Object.prototype, Function.prototype])
+  const found: (readonly [path: string, value: unknown])[] = [['adapter', adapter]]
+  for (const [path, value] of found) {
+    if (typeof value === 'string' && keys.some((key) => shows(value, key))) return path
+    const isHolder = (typeof value === 'object' && value !== null) || typeof value === 'function'
+    if (!isHolder || seen.has(value) || found.length > mostValues) continue
+    seen.add(value)
+    for (const [name, member] of membersOf(value)) {
+      const inside = `${path}.${String(name)}`
+      found.push([`a name in ${path}`, String(name)], [inside, member])
+    }
+  }
+  return undefined
+}
+
+/** A short key may be a part of any word. */
+function shows(text: string, key: string): boolean {
+  return key.length < 8 ? text === key : text.includes(key)
+}
+
+/** Everything that can be read from a value: its properties, those of its prototypes, and what it lists, as a `Map` or `Headers` does. */
+function membersOf(value: object): readonly (readonly [name: unknown, member: unknown])[] {
+  if (ArrayBuffer.isView(value)) return []
+  const members: (readonly [unknown, unknown])[] = []
+  const isList = value instanceof Map || value instanceof Set || value instanceof Headers
+  if (isList) members.push(...value.entries())
+  for (
+    let holder: object | null = value;
+    holder !== null && holder !== Object.prototype && holder !== Function.prototype;
+    holder = Object.getPrototypeOf(holder) as object | null
+  ) {
+    for (const name of Reflect.ownKeys(holder)) members.push([name, readMember(value, name)])
+  }
+  return members
+}
+
+function readMember(value: object, name: PropertyKey): unknown {
+  try {
+    return Reflect.get(value, name)
+  } catch {
+    // What throws shows nothing.
+    return undefined
+  }
 }
 
 /** Demands that values do not contain a key: not in their data, nor in a message, a cause or a stack. */

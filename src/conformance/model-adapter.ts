@@ -17,7 +17,7 @@ import {
   type ContractName,
 } from './demands.ts'
 import { runId, whileTimePasses } from './harness.ts'
-import { countedClock, demandNoKey } from './invariants.ts'
+import { countedClock, demandKeysHidden, demandNoKey } from './invariants.ts'
 
 /** Starts an adapter whose calls are answered by a script of the matching fake. */
 export interface ModelHarness<
@@ -293,6 +293,19 @@ export function sharedModelCases<
         })
         demandNoKey(plainKey, [response, ended?.thrown])
       }),
+    },
+    {
+      name: 'the key is on no property of the adapter',
+      async run(harness) {
+        const isSent = harness.capabilities?.includes('keys') === true
+        for (const options of [{}, { apiKey: plainKey }]) {
+          await playModel(harness, play, [script.ok], async (fixture) => {
+            await fixture.call(fixture.request(), options)
+            const sent = isSent ? fixture.sentKeys() : []
+            demandKeysHidden(fixture.adapter, [plainKey, ...sent])
+          })
+        }
+      },
     },
   ]
   const failures: readonly Case[] = [

@@ -2,7 +2,7 @@ import { json } from '../schema/checks.ts'
 import type { Script } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import { keysOf } from '../types/guards.ts'
-import type { Message } from '../types/message.ts'
+import type { Message, Part } from '../types/message.ts'
 import {
   usageFields,
   type FinishReason,
@@ -188,11 +188,36 @@ export const textCases: readonly ChatCase[] = [
         })
       }),
   },
+  {
+    name: 'a message in parts has a part for each block, in their order',
+    capability: 'text_blocks',
+    run(harness) {
+      const thought: Script = declares(harness, 'reasoning') ? [['reasoning', 'Hm.']] : []
+      return play(harness, [...thought, ...twoBlocks], async (fixture) => {
+        const events = await readEvents(fixture, { request: weatherRequest(fixture) })
+        const { content } = foldEvents(events).message
+        const parts = typeof content === 'string' ? [] : content.flatMap(partWords)
+        const blocks = ['text Let me look.', 'text Done.']
+        const expected = thought.length === 0 ? blocks : ['reasoning Hm.', ...blocks]
+        const isJoined = thought.length === 0 && content === 'Let me look.Done.'
+        demand(isJoined || show(parts) === show(expected), {
+          expected: `the parts ${expected.join(', ')}${thought.length === 0 ? ', or both texts joined' : ''}`,
+          received: content,
+          contract: 'foldsToMessage',
+        })
+      })
+    },
+  },
   finishes('stop', 'an answer that ends by itself finishes with stop'),
   finishes('length', 'an answer that was cut off for its length finishes with length'),
   finishes('content_filter', 'an answer that was filtered finishes with content_filter'),
   finishes('other', 'an answer that ends in a way of its own finishes with other'),
 ]
+
+/** A block of text or reasoning. Items of the provider may stand between them. */
+function partWords(part: Part): readonly string[] {
+  return 'text' in part ? [`${part.type} ${part.text}`] : []
+}
 
 function finishes(reason: FinishReason, name: string): ChatCase {
   return {

@@ -34,7 +34,7 @@ import {
   type ChatHarness,
   type OpenStream,
 } from './harness.ts'
-import { demandNoKey } from './invariants.ts'
+import { demandKeysHidden, demandNoKey } from './invariants.ts'
 import { differenceOf } from './sent.ts'
 
 /** When a stream starts, and how it is stopped. */
@@ -409,6 +409,20 @@ export const hygieneCases: readonly ChatCase[] = [
           const { events, failure } = await read(fixture, { options })
           demandNoKey(plainKey, [events, failure?.thrown])
         })
+      }
+    },
+  },
+  {
+    name: 'the key is on no property of the adapter',
+    async run(harness) {
+      for (const script of [hello, refused]) {
+        for (const options of [{}, { apiKey: plainKey }]) {
+          await play(harness, script, async (fixture) => {
+            await read(fixture, { options })
+            const sent = fixture.declares('keys') ? fixture.sentKeys() : []
+            demandKeysHidden(fixture.own, [plainKey, ...(harness.keys?.() ?? []), ...sent])
+          })
+        }
       }
     },
   },

@@ -2,7 +2,7 @@ import { sameJson } from '../schema/json-schema.ts'
 import type { Script, ScriptEntry } from '../testing/script.ts'
 import type { ModelEvent } from '../types/events.ts'
 import type { ToolCall } from '../types/message.ts'
-import { demand } from './demands.ts'
+import { demand, show } from './demands.ts'
 import {
   eventsOfType,
   foldEvents,
@@ -127,6 +127,26 @@ export const toolCases: readonly ChatCase[] = [
             received: completed,
             contract: 'rawArguments',
             hint: 'JSON.parse reads 1e999 as Infinity, which no JSON can hold; at most 500 levels can be saved',
+          })
+        })
+      }
+    },
+  },
+  {
+    name: 'arguments that are JSON and no object are kept as they were written',
+    capability: 'raw_arguments',
+    async run(harness) {
+      for (const rawArguments of ['[1]', '"x"', '3', 'null', 'true', '[{"city":"Paris"}]']) {
+        const script: Script = [['tool_call', { id: 'call_1', name: 'weather', rawArguments }]]
+        await answered(harness, script, (events) => {
+          const [completed] = eventsOfType(events, 'tool_call_completed')
+          const { arguments: args, rawArguments: raw } = completed?.call ?? {}
+          demand(sameJson(args, {}) && raw === rawArguments, {
+            problem: `the arguments ${rawArguments}, which are no object, are ${show(args)} with rawArguments ${show(raw)}`,
+            expected: `arguments {} and rawArguments ${rawArguments}`,
+            received: completed,
+            contract: 'rawArguments',
+            hint: 'without rawArguments the call would run with no arguments; with them it is an invalid_arguments error that the model reads',
           })
         })
       }

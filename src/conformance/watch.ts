@@ -1,14 +1,17 @@
 /**
  * What an adapter leaves behind outside of its events: lines on the console, timers of the platform, listeners on a signal.
  *
- * The console and the timers are global, so they are watched by counting. While several cases run at once, a finding may be
- * reported by a case that ran beside the one that caused it.
+ * The console and the timers are global, so they are watched by counting. Where the runtime can follow asynchronous calls, only what comes from inside a case
+ * counts: a timer or a line of the test runner is nobody's fault. While several cases run at once, a finding may be reported by a case that ran beside
+ * the one that caused it.
  */
 export interface Watch {
   /** The first line that was written to the console, as `console.log: text`. */
   readonly written: string | undefined
   /** The number of timers that were started since and neither fired nor were cleared. */
   readonly timers: number
+  /** Does the work of a case. Only what it does counts, and what follows from it. */
+  run<T>(work: () => T): T
   stop(): void
 }
 
@@ -50,6 +53,7 @@ export function watchGlobals(): Watch {
     get timers() {
       return [...running].filter((timer) => !before.has(timer)).length
     },
+    run: (work) => (inside === undefined ? work() : inside.run(true, work)),
     stop() {
       if (stopped) return
       stopped = true
@@ -59,6 +63,33 @@ export function watchGlobals(): Watch {
       running.clear()
     },
   }
+}
+
+/** The part of `AsyncLocalStorage` that is used: whether code runs inside of a case. */
+interface Inside {
+  run<T>(value: true, work: () => T): T
+  getStore(): true | undefined
+}
+
+interface Runtime {
+  readonly process?: {
+    readonly getBuiltinModule?: (
+      name: 'node:async_hooks',
+    ) => { readonly AsyncLocalStorage?: new () => Inside } | undefined
+  }
+}
+
+/** Follows the asynchronous calls of cases, on runtimes that can. */
+const inside: Inside | undefined = (() => {
+  // The globals of a runtime that may or may not be Node's.
+  const { process: host } = globalThis as Runtime
+  const Storage = host?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage
+  return Storage === undefined ? undefined : new Storage()
+})()
+
+/** Whether what happens now is not of a case: the kit does it itself, or somebody outside, such as the test runner. */
+function isForeign(): boolean {
+  return skipping || (inside !== undefined && inside.getStore() === undefined)
 }
 
 /** Does something of the kit itself, whose timers do not count. */
@@ -80,7 +111,7 @@ function install(): () => void {
   for (const [name, write] of originals) {
     if (write === undefined) continue
     Reflect.set(output, name, (...values: readonly unknown[]) => {
-      lines.push(`console.${name}: ${values.map(String).join(' ')}`)
+      if (!isForeign()) lines.push(`console.${name}: ${values.map(String).join(' ')}`)
       Reflect.apply(write, output, values)
     })
   }
@@ -114,7 +145,7 @@ function watchStreams(): () => void {
     if (output === undefined) continue
     const { write } = output
     const watched: Output['write'] = (...values) => {
-      if (!skipping && !isCalledByPlatform()) lines.push(`process.${name}: ${String(values[0])}`)
+      if (!isForeign() && !isCalledByPlatform()) lines.push(`process.${name}: ${String(values[0])}`)
       return Reflect.apply(write, output, values)
     }
     Reflect.set(output, 'write', watched)
@@ -132,7 +163,7 @@ function replace(target: Watched, members: Partial<Watched>): void {
 
 function counted(start: StartTimer, once: boolean): StartTimer {
   const wrapped: StartTimer = (run, ms, ...rest) => {
-    if (skipping || isCalledByPlatform()) return start(run, ms, ...rest)
+    if (isForeign() || isCalledByPlatform()) return start(run, ms, ...rest)
     const timer = start(
       (...values) => {
         if (once) running.delete(timer)

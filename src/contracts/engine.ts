@@ -11,22 +11,28 @@ export type EngineContext = Readonly<Record<string, unknown>>
 /** Holds the type of an engine's context. No value has it. */
 declare const contextType: unique symbol
 
+/** Holds the type of an engine's own `responseFormat`. No value has it. */
+declare const formatType: unique symbol
+
 /** Holds what is known about the calls of a tool, or of an engine's tools. No value has it. */
 export declare const toolTypes: unique symbol
 
 /**
  * A settled engine: frozen, without keys, safe to share between calls. Made by `createEngine`.
  *
- * Its other fields are internal. `extendEngine` makes a changed copy. `Context` is what the context is known to have, and `Types` what is
- * known about the tools; of a plain `Engine` nothing is known, so nothing is checked. Every engine is a plain `Engine`.
+ * Its other fields are internal. `extendEngine` makes a changed copy. `Context` is what the context is known to have, `Types` what is
+ * known about the tools, and `Format` the `responseFormat` of calls that have none; of a plain `Engine` nothing is known, so nothing is checked. Every
+ * engine is a plain `Engine`.
  */
 export interface Engine<
   Context extends object = object,
   Types extends ToolTypes = ToolTypes,
+  Format = unknown,
 > extends ModelNames {
   readonly [engineBrand]: true
   readonly [contextType]?: Context
   readonly [toolTypes]?: Types
+  readonly [formatType]?: Format
   /** The provider of the adapter, if there is one. */
   readonly provider: string | undefined
   readonly model: string | undefined

@@ -8,6 +8,7 @@ import type { Message, ToolCall } from '../types/message.ts'
 import type { ProviderOptions } from '../types/provider-options.ts'
 import type { FormatOption, PromptCache, ReasoningOptions, ToolChoice } from '../types/request.ts'
 import type { ChatStep, RunUsage, StepResult } from '../types/results.ts'
+import type { NeedsJsonSchema } from '../types/standard-schema.ts'
 import type { NameOf, ToolTypes } from '../types/tool-types.ts'
 import type {
   ChatAdapter,
@@ -130,7 +131,9 @@ export interface ToolsOption<
 }
 
 /** The options of a call, except those about its tools. */
-export interface CallSettings<Format extends FormatOption = FormatOption> extends BaseOptions {
+export interface CallSettings<
+  Format extends FormatOption | undefined = FormatOption,
+> extends BaseOptions {
   /** With a schema of Zod, Valibot or ArkType, the result has a validated, typed `output`, and so has the last event of a stream. */
   readonly responseFormat?: Format | undefined
 }
@@ -322,14 +325,23 @@ export type ToolMode = 'auto' | 'manual'
 type ChoiceOf<Types extends ToolTypes> = 'auto' | 'none' | 'required' | NameOf<Types>
 
 /** The options of an engine with these tools and this context, which must have what the tools need. */
-export type EngineOptionsFor<Tools extends readonly Tool[], Context> = TypedOptions<
+export type EngineOptionsFor<Tools extends readonly Tool[], Context, Format> = TypedOptions<
   Tools,
   NoInfer<Context>,
   never
 > &
+  FormatSetting<Format> &
   (unknown extends NeedsOf<Tools>
     ? { readonly context?: Context | undefined }
     : { readonly context: Context })
+
+/**
+ * A format with its exact type. With a schema, results have a validated, typed `output`: those of the call, or of all calls of an engine that have no
+ * format of their own. One that may be absent has a type with `undefined` in it.
+ */
+export type FormatSetting<Format> =
+  | { readonly responseFormat: Format & NeedsJsonSchema<Format> }
+  | { readonly responseFormat?: undefined }
 
 /** What changes of an engine whose context has `Has`: tools whose needs neither it nor the new context has do not compile. */
 export type OverridesFor<
@@ -359,7 +371,7 @@ interface TypedOptions<Tools extends readonly Tool[], Context, Types extends Too
     SharedOptions,
     // A hook that was written for any context fits, too.
     ContextHooks<Context>,
-    Pick<CallDefaults, 'responseFormat' | 'mode'> {
+    Pick<CallDefaults, 'mode'> {
   readonly tools?: Tools | undefined
   readonly toolChoice?: ChoiceOf<NoInfer<Types | TypesOf<Tools>>> | undefined
 }

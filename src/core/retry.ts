@@ -37,8 +37,9 @@ export interface RetryPlan {
 /**
  * The one retry loop of the library: tries `attempt` until it succeeds, fails for good, or the attempts are used up.
  *
- * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A wait that the other side asks for is used instead, also one of 0, up to
- * `maxRetryAfterMs`; beyond that the loop fails at once. With `longestWaitMs` the longer waits are the caller's. The plan is made when it is first needed, because most calls succeed.
+ * Waits double from `baseDelayMs` to `maxDelayMs`, plus jitter. A wait that the other side asks for is used instead, up to `maxRetryAfterMs`; beyond that the
+ * loop fails at once. A wait of 0 is used after the first failure only: from the second on the back-off counts, so that nobody is called without a pause.
+ * With `longestWaitMs` the longer waits are the caller's. The plan is made when it is first needed, because most calls succeed.
  */
 export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise<T>): Promise<T> {
   let plan: RetryPlan | undefined
@@ -66,9 +67,8 @@ export async function retry<T>(makePlan: () => RetryPlan, attempt: () => Promise
 }
 
 function delayAfter(attempt: number, asked: number | undefined, plan: RetryPlan): number {
-  // "At once" is an answer too.
-  if (asked === 0) return 0
+  if (asked === 0 && attempt === 1) return 0
   const backOff = Math.min(plan.maxDelayMs, plan.baseDelayMs * 2 ** (attempt - 1))
   const jitter = Math.floor((plan.random ?? Math.random)() * (plan.jitterMs + 1))
-  return (asked ?? backOff) + jitter
+  return (asked || backOff) + jitter
 }

@@ -96,14 +96,23 @@ export function messageIn(json: unknown): string | undefined {
 }
 
 /**
- * How long a response asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+ * How long a response asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. A `retry-after-ms` of 0 does not hide a `retry-after`.
  *
  * A date is compared with the response's own `date`, so that clocks do not have to agree, and with `now` if it has none. A
  * date in the past is 0. Returns `undefined` when the header is absent or invalid.
  */
 export function retryAfterMs(headers: Headers, now?: number): number | undefined {
   const ms = number(headers.get('retry-after-ms'))
-  if (ms !== undefined) return Math.round(ms)
+  return firstWait(ms && Math.round(ms), secondsOrDate(headers, now))
+}
+
+/** The first of several waits that is longer than 0; 0 when no other one is known. */
+export function firstWait(...waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((ms) => ms !== undefined)
+  return known.find((ms) => ms > 0) ?? known[0]
+}
+
+function secondsOrDate(headers: Headers, now: number | undefined): number | undefined {
   const value = headers.get('retry-after')
   if (value === null || value.trim() === '') return undefined
   const seconds = number(value)

@@ -3,7 +3,7 @@ import { AdapterError, reasonOfStatus } from '../errors/errors.ts'
 import { parseJson } from '../types/guards.ts'
 import { attributed } from './answer.ts'
 import { guardCall, type HttpCall } from './call.ts'
-import { beginning, messageIn, retryAfterMs, transportFailure } from './failure.ts'
+import { beginning, firstWait, messageIn, retryAfterMs, transportFailure } from './failure.ts'
 import { rateLimitsOf } from './rate-limits.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
@@ -86,7 +86,7 @@ async function refusal(response: Response, call: HttpCall): Promise<AdapterError
   const read = call.parseFailure?.({ status, body: known, json, headers, now }) ?? {}
   const { reason = reasonOfStatus(status), message = messageIn(json), ...rest } = read
   const text = message ?? `${call.provider} answered ${status}${beginning(known, secrets)}`
-  const wait = retryAfterMs(headers, now) ?? rest.retryAfterMs
+  const wait = firstWait(retryAfterMs(headers, now), rest.retryAfterMs)
   return new AdapterError(reason, text, { status, ...rest, retryAfterMs: wait })
 }
 

@@ -497,7 +497,8 @@ export function draftMessage(draft: Readonly<MessageDraft>, provider: string): M
   return assistantMessage(draftParts(draft, provider), wholeCalls(draft), draft.sources)
 }
 
-function draftParts(draft: Readonly<MessageDraft>, provider: string): readonly Part[] {
+/** The parts of the message as far as it has come, in the order in which they began. */
+export function draftParts(draft: Readonly<MessageDraft>, provider: string): readonly Part[] {
   const all = { ...draft }
   park(all, false)
   const parts: Part[] = []

@@ -58,8 +58,11 @@ const telling = [...imageMimeTypes, 'application/pdf']
 
 const ftyp = '????ftyp'
 const matroska = '\x1a\x45\xdf\xa3'
-const mp3 = ['ID3', '\xff\xfb', '\xff\xfa', '\xff\xf3', '\xff\xf2']
-const wave = 'RIFF????WAVE'
+/** The second bytes of a frame of MPEG audio: versions 1, 2 and 2.5, layers I to III, and AAC, each with and without a checksum. */
+const frames =
+  '\xfe\xff\xfc\xfd\xfa\xfb\xf8\xf9\xf6\xf7\xf4\xf5\xf2\xf3\xf0\xf1\xe6\xe7\xe4\xe5\xe2\xe3'
+const mp3 = ['ID3', .../* @__PURE__ */ Array.from(frames, (second) => `\xff${second}`)]
+const wave = ['RIFF????WAVE', 'RF64????WAVE', 'BW64????WAVE']
 
 /**
  * The known types: the endings of their names, with spaces between them, and the first bytes of those that have a
@@ -86,8 +89,8 @@ const types: readonly FileType[] = [
   [`${office}.wordprocessingml.document`, 'docx'],
   [`${office}.spreadsheetml.sheet`, 'xlsx'],
   [`${office}.presentationml.presentation`, 'pptx'],
-  ['audio/wav', 'wav', wave],
-  ['audio/x-wav', '', wave],
+  ['audio/wav', 'wav', ...wave],
+  ['audio/x-wav', '', ...wave],
   ['audio/mpeg', 'mp3', ...mp3],
   ['audio/mp3', '', ...mp3],
   ['audio/ogg', 'ogg', 'OggS'],

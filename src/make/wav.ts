@@ -38,18 +38,40 @@ interface WavChunk {
   readonly bytes: Uint8Array
 }
 
+/** The names of files of this form: the last two have lengths of 64 bits. */
+const fileName = /^(?:RIFF|RF64|BW64)$/
+
+/** What stands in place of a length of 32 bits where a chunk `ds64` has the length. */
+const inSizes = 0xffff_ffff
+
 /** The parts of a WAV file; none if it is not one. What goes beyond the end of the bytes is cut there. */
 export function wavChunks(bytes: Uint8Array): readonly WavChunk[] {
-  if (nameAt(bytes, 0) !== 'RIFF' || nameAt(bytes, 8) !== 'WAVE') return []
+  if (!fileName.test(nameAt(bytes, 0)) || nameAt(bytes, 8) !== 'WAVE') return []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const chunks: WavChunk[] = []
+  let samples = 0
   for (let at = 12; at + 8 <= bytes.byteLength;) {
-    const length = view.getUint32(at + 4, true)
-    chunks.push({ name: nameAt(bytes, at), bytes: bytes.subarray(at + 8, at + 8 + length) })
+    const name = nameAt(bytes, at)
+    const told = view.getUint32(at + 4, true)
+    if (name === 'ds64' && at + sizesEnd <= bytes.byteLength) samples = longSizes(view, at).samples
+    const length = told === inSizes && name === 'data' && isKnownLong(samples) ? samples : told
+    chunks.push({ name, bytes: bytes.subarray(at + 8, at + 8 + length) })
     // Chunks begin at even places.
     at += 8 + length + (length % 2)
   }
   return chunks
+}
+
+/** The head of a chunk `ds64`, and the two lengths in it that are read. */
+const sizesEnd = 24
+
+/** The lengths in a chunk `ds64`: of the file behind its head, and of the samples. */
+function longSizes(
+  view: DataView,
+  at: number,
+): { readonly file: number; readonly samples: number } {
+  const long = (from: number): number => Number(view.getBigUint64(from, true))
+  return { file: long(at + 8), samples: long(at + 16) }
 }
 
 function nameAt(bytes: Uint8Array, at: number): string {
@@ -111,25 +133,45 @@ function isKnown(length: number): boolean {
   return length > 0 && length < 0x7f00_0000
 }
 
+/** The same for a length of 64 bits. */
+function isKnownLong(length: number): boolean {
+  return length > 0 && Number.isSafeInteger(length)
+}
+
 /** A gauge for a WAV file. It holds the head of one chunk at a time, wherever the pieces are cut. */
 export function wavGauge(): WavGauge {
-  const head = new Uint8Array(12)
+  const head = new Uint8Array(sizesEnd)
   const view = new DataView(head.buffer)
   let received = 0
-  // Where the next head begins. The first is that of the file.
+  // Where the next head begins, and its length. The first is that of the file.
   let at = 0
+  let headLength = 12
   let whole = 0
   let samplesEnd = 0
+  let longSamples = 0
   /** Reads a head, and returns where the next one begins. */
   const read = (): number => {
     const length = view.getUint32(4, true)
     if (at === 0) {
+      headLength = 8
       // Some writers count the byte that makes a chunk even, and do not write it.
       if (isKnown(length)) whole = 8 + length - 1
       return 12
     }
-    if (nameAt(head, 0) !== 'data') return at + 8 + length + (length % 2)
-    samplesEnd = at + 8 + (isKnown(length) ? length : 0)
+    const name = nameAt(head, 0)
+    if (name === 'ds64' && length >= sizesEnd - 8 && headLength < sizesEnd) {
+      headLength = sizesEnd
+      return at
+    }
+    if (headLength === sizesEnd) {
+      const { file, samples } = longSizes(view, 0)
+      if (whole === 0 && isKnownLong(file)) whole = 8 + file - 1
+      longSamples = samples
+      headLength = 8
+    }
+    if (name !== 'data') return at + 8 + length + (length % 2)
+    const isLong = length === inSizes && isKnownLong(longSamples)
+    samplesEnd = at + 8 + (isLong ? longSamples : isKnown(length) ? length : 0)
     // There is nothing more to find.
     return Infinity
   }
@@ -138,13 +180,13 @@ export function wavGauge(): WavGauge {
       const start = received
       const end = (received += bytes.byteLength)
       while (at < end) {
-        const headEnd = at + (at === 0 ? 12 : 8)
+        const headEnd = at + headLength
         const from = Math.max(at, start)
         head.set(bytes.subarray(from - start, headEnd - start), from - at)
         if (end < headEnd) return
         at = read()
       }
     },
-    promised: () => Math.max(whole, samplesEnd === 0 ? at + 8 : samplesEnd),
+    promised: () => Math.max(whole, samplesEnd === 0 ? at + headLength : samplesEnd),
   }
 }

@@ -9,6 +9,7 @@ import type {
   EngineOptions,
   EngineOptionsFor,
   EngineParts,
+  FormatOption,
   Merged,
   ModelSlots,
   OverridesFor,
@@ -20,6 +21,8 @@ import type { KeySource } from '../core/keys.ts'
 import { assertValid } from '../schema/checks.ts'
 import { validateEngineOptions } from '../schema/options.ts'
 import { defined } from '../types/guards.ts'
+import type { AnyFormat } from '../types/request.ts'
+import type { NeedsJsonSchema } from '../types/standard-schema.ts'
 import type { ToolTypes, WithTools } from '../types/tool-types.ts'
 import { engineParts, mergeByName } from './context.ts'
 
@@ -27,12 +30,13 @@ import { engineParts, mergeByName } from './context.ts'
  * Makes an engine: an adapter, tools, and defaults for any call option. It is frozen and can be shared by any number of calls.
  *
  * What its tools need of the context must be there: an engine that lacks it does not compile. It knows its tools: the events and results
- * of its runs narrow by the names of the tools, and `toolChoice` takes no other name. Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
+ * of its runs narrow by the names of the tools, and `toolChoice` takes no other name. With a schema as `responseFormat`, results have its typed `output`. Unknown options throw a `ValidationError` that names them. A key is never part of an engine; `keys` says where to find one.
  */
 export function createEngine<
   const Tools extends readonly Tool[] = readonly Tool[],
   Context extends object & NeedsOf<Tools> = EngineContext & NeedsOf<Tools>,
->(options?: EngineOptionsFor<Tools, Context>): Engine<Context, TypesOf<Tools>>
+  Format extends AnyFormat = undefined,
+>(options?: EngineOptionsFor<Tools, Context, Format>): Engine<Context, TypesOf<Tools>, Format>
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
   const { adapter, model, tools, context, keys, clock, newId, ...defaults } = options
@@ -83,10 +87,27 @@ export function extendEngine<
   const Tools extends readonly Tool[] = readonly [],
   Context extends object = object,
   Types extends ToolTypes = ToolTypes,
+  Format extends AnyFormat = undefined,
 >(
   engine: Engine<Has, Types>,
-  overrides: OverridesFor<Has, Tools, Context, Types>,
-): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>>
+  overrides: OverridesFor<Has, Tools, Context, Types> & {
+    readonly responseFormat: Format & NeedsJsonSchema<Format>
+  },
+): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>, Format>
+export function extendEngine<
+  Has extends object,
+  const Tools extends readonly Tool[] = readonly [],
+  Context extends object = object,
+  Types extends ToolTypes = ToolTypes,
+  Format = unknown,
+  // Not given, unless the overrides are a value of which the compiler does not know whether they have a format.
+  Other extends FormatOption = never,
+>(
+  engine: Engine<Has, Types, Format>,
+  overrides: OverridesFor<Has, Tools, Context, Types> & {
+    readonly responseFormat?: Other | undefined
+  },
+): Engine<Merged<Has, Context>, WithTools<Types, TypesOf<Tools>>, Format | Other>
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
   const { defaults, parentSpanId, depth, outerMetadata, ...parts } = engineParts(engine)

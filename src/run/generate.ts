@@ -9,7 +9,7 @@ import type { Batch, StreamEvent } from '../types/events.ts'
 import { defined } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { toMessages, type MessagesInput } from '../types/message.ts'
-import { requestKeys, type ModelRequest } from '../types/request.ts'
+import { requestKeys, type AnyFormat, type ModelRequest } from '../types/request.ts'
 import { addUsage, type ModelResponse } from '../types/response.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
@@ -29,7 +29,7 @@ import {
   outputSchema,
   plainOptions,
   repairMessage,
-  type AnyFormat,
+  type FormatFor,
   type OptionsWith,
   type WithOutput,
 } from './output.ts'
@@ -62,11 +62,12 @@ export async function generate<
   const Added extends readonly Tool[] = readonly [],
   // The same type parameters as those of `chat`, so that a value that is either function can be called.
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: RequestInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
-): Promise<GenerateResult<Format>> {
+): Promise<GenerateResult<FormatFor<Format, Default>>> {
   const call = prepareCall(engine, input, plainOptions(options))
   const { run } = call
   let end: RunEnd = { type: 'done' }
@@ -76,7 +77,7 @@ export async function generate<
     end = { type: 'failed', error }
   }
   // The type of the output is the one that the schema declares.
-  return settleCall(call, end, run.state) as GenerateResult<Format>
+  return settleCall(call, end, run.state) as GenerateResult<FormatFor<Format, Default>>
 }
 
 /** Makes one model call and emits its events as they arrive. Tools are offered but not run. */
@@ -86,11 +87,12 @@ export function streamGenerate<
   const Added extends readonly Tool[] = readonly [],
   // The same type parameters as those of `chat`, so that a value that is either function can be called.
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: RequestInput,
   options?: OptionsWith<Format, Types, Added, Mode>,
-): RunStream<GenerateResult<Format>> {
+): RunStream<GenerateResult<FormatFor<Format, Default>>> {
   const call = prepareCall(engine, input, plainOptions(options))
   const stream: RunStream = runStream(call.run, callFold(call), {
     keep: keepEvent(call.context),
@@ -98,7 +100,7 @@ export function streamGenerate<
     last: 'message_completed',
   })
   // The type of the output is the one that the schema declares.
-  return stream as RunStream<GenerateResult<Format>>
+  return stream as RunStream<GenerateResult<FormatFor<Format, Default>>>
 }
 
 /** A request, or the messages of one. A text is one user message. */

@@ -2,6 +2,7 @@ import type {
   CallOptions,
   BaseOptions,
   FormatOption,
+  FormatSetting,
   ToolMode,
   ToolsOption,
 } from '../contracts/options.ts'
@@ -14,7 +15,6 @@ import type { Message } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
 import {
   isStandardSchema,
-  type NeedsJsonSchema,
   type SchemaIssue,
   type SchemaOutput,
   type StandardSchema,
@@ -32,8 +32,17 @@ type OutputOf<Format> = [Format] extends [never]
     ? { readonly output: SchemaOutput<Format> }
     : unknown
 
-/** What may be given as a format. Of a schema that does not provide its JSON Schema the compiler says how to add it. */
-export type AnyFormat = FormatOption | StandardSchema | undefined
+/**
+ * The format of a call: its own, or else that of its engine. If its own may be absent, it is one of the two. Of a plain `Engine`, whose format is not known,
+ * it is the call's alone.
+ */
+export type FormatFor<Format, Default> = unknown extends Default
+  ? Format
+  : [Format] extends [undefined]
+    ? Default
+    : undefined extends Format
+      ? NonNullable<Format> | Default
+      : Format
 
 /** The options of a call, with the exact type of its format, and of its tools. */
 export type OptionsWith<
@@ -41,12 +50,7 @@ export type OptionsWith<
   Types extends ToolTypes = ToolTypes,
   Added extends readonly Tool[] = readonly Tool[],
   Mode extends ToolMode = ToolMode,
-> = BaseOptions &
-  ToolsOption<Types, Added, Mode> &
-  (
-    | { readonly responseFormat: Format & NeedsJsonSchema<Format> }
-    | { readonly responseFormat?: undefined }
-  )
+> = BaseOptions & ToolsOption<Types, Added, Mode> & FormatSetting<Format>
 
 /** The same options without those types. The compiler cannot see that a format with its JSON Schema is a `FormatOption`. */
 export function plainOptions(options: object | undefined): CallOptions | undefined {

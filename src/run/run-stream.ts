@@ -262,7 +262,9 @@ function arrived(run: Reading, result: BatchStep): void {
   if (result.done === true) endRun(run, { type: 'done' })
 }
 
+/** The run has rejected. Nothing is on its way, so its state is that of the whole run, as the call without `stream` sees it. */
 function lost(run: Reading, error: unknown): void {
+  if (run.end === undefined) run.batch = []
   endRun(run, { type: 'failed', error })
 }
 

@@ -61,11 +61,16 @@ const tools: Check = (value) => {
   return [{ path: '', problem }]
 }
 
-const onToolError = must(
-  '"continue", "halt" or a function of the call and the error',
-  (value) =>
-    value === 'continue' || value === 'halt' || (typeof value === 'function' && value.length <= 2),
-)
+/** A word, or a function. One with fewer parameters ignores the others, as everywhere; one with more waits for what never comes. */
+const onToolError: Check = (value) => {
+  if (value === 'continue' || value === 'halt') return fine
+  if (typeof value !== 'function') {
+    return refuse('"continue", "halt" or a function of the call and the error', value)
+  }
+  if (value.length <= 2) return fine
+  const problem = `must be a function of the call and the error: this one has ${value.length} parameters, and is given 2`
+  return [{ path: '', problem }]
+}
 
 /** The option `retry`: `'default'`, `false`, or the settings that differ from the default policy. */
 export const retryOption: Check = (value) => {

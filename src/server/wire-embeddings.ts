@@ -1,6 +1,7 @@
 import { bytesToBase64 } from '../make/media.ts'
 import {
   embeddingGrammar,
+  wordCount,
   type EmbeddingScriptEntry,
   type ScriptedEmbeddingFacts,
 } from '../testing/fake-embeddings.ts'
@@ -47,7 +48,7 @@ export function servedEmbeddings(script: readonly EmbeddingScriptEntry[] | undef
       const outcome = await outcomeOf(given())
       if ('failure' in outcome) return refused(route, call, outcome.failure)
       return route.provider === 'openai'
-        ? jsonAnswer(openaiBody(outcome.answer, call), openaiHeaders(call.requestId))
+        ? jsonAnswer(openaiBody(outcome.answer, request, call), openaiHeaders(call.requestId))
         : jsonAnswer(geminiBody(outcome.answer, route))
     },
   }
@@ -119,7 +120,12 @@ function textOf({ content }: JsonObject): string {
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
 }
 
-function openaiBody({ value, facts = {} }: Played, { model, body }: ModelCallFacts): JsonObject {
+/** The answer of OpenAI. It always has its counters, except where a script says that nothing was counted: `usage: {}`. */
+function openaiBody(
+  { value, facts = {} }: Played,
+  { texts }: EmbeddingRequest,
+  { model, body }: ModelCallFacts,
+): JsonObject {
   const isBase64 = body['encoding_format'] === 'base64'
   return {
     object: 'list',
@@ -129,7 +135,7 @@ function openaiBody({ value, facts = {} }: Played, { model, body }: ModelCallFac
       embedding: isBase64 ? floats(vector) : vector,
     })),
     model: facts.model ?? model,
-    ...openaiUsage(facts.usage),
+    ...openaiUsage(facts.usage ?? wordCount(texts)),
   }
 }
 

@@ -30,6 +30,7 @@ import type {
 import type { Tool } from '../contracts/tool.ts'
 import { foldEvent, toChatResult, toStepResult } from '../run/collector.ts'
 import { engineParts, keepEvent, runContext } from '../run/context.ts'
+import type { FormatFor } from '../run/output.ts'
 import { goesOn, isMark, restore } from '../run/restore.ts'
 import {
   drained,
@@ -117,15 +118,16 @@ interface StartId {
  * mistakes of the caller, before anything happened.
  */
 export async function start<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: SessionInput,
   options?: CallSettings<Format> & StartId & ToolsOption<Types, Added, Mode>,
-): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
+): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   const { id, ...rest } = options ?? {}
   return runChat(engine, started(input, id), rest)
@@ -145,16 +147,17 @@ interface ReplyTo {
  * Otherwise they are a user message, also while calls or approvals are pending.
  */
 export async function reply<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   text: string | readonly Part[],
   options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
-): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
+): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   return goOn(engine, replied(session, text, toolCallId), rest)
@@ -162,27 +165,29 @@ export async function reply<
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
 export async function resume<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
-): Promise<SessionResultOf<Format, CallTypes<Types, Added>, Mode>> {
+): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   return goOn(engine, checked(session, 'resume'), options)
 }
 
 /** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
 export async function step<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
 ): Promise<StepResultOf<CallTypes<Types, Added>, Mode>> {
@@ -192,15 +197,16 @@ export async function step<
 
 /** `start` as a stream of events. */
 export function streamStart<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   input: SessionInput,
   options?: CallSettings<Format> & StartId & ToolsOption<Types, Added, Mode>,
-): ChatStream<Format, CallTypes<Types, Added>, Mode> {
+): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const { id, ...rest } = options ?? {}
   return chatStream(prepare(engine, started(input, id), 'chat', rest))
@@ -208,16 +214,17 @@ export function streamStart<
 
 /** `reply` as a stream of events. */
 export function streamReply<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   text: string | readonly Part[],
   options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
-): ChatStream<Format, CallTypes<Types, Added>, Mode> {
+): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const { toolCallId, ...rest } = options ?? {}
   return streamOn(engine, replied(session, text, toolCallId), rest)
@@ -225,27 +232,29 @@ export function streamReply<
 
 /** `resume` as a stream of events. */
 export function streamResume<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
-): ChatStream<Format, CallTypes<Types, Added>, Mode> {
+): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   return streamOn(engine, checked(session, 'resume'), options)
 }
 
 /** `step` as a stream of events. */
 export function streamStep<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
 ): StepStream<CallTypes<Types, Added>, Mode> {
@@ -266,16 +275,17 @@ export function streamStep<
  * answers with a promise is asked when the call runs.)
  */
 export function streamNext<
-  Format extends FormatOption = FormatOption,
+  Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
   const Added extends readonly Tool[] = readonly [],
   Mode extends ToolMode = 'auto',
+  Default = unknown,
 >(
-  engine: Engine<object, Types>,
+  engine: Engine<object, Types, Default>,
   session: Session,
   command?: SessionCommand,
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
-): ChatStream<Format, CallTypes<Types, Added>, Mode> {
+): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const next = command === undefined ? session : applyCommand(session, command)
   if (command?.type === 'approve') refuseArguments(engine, session, command, options)

@@ -85,12 +85,16 @@ export function embeddingGrammar({
       throw new AdapterError('invalid_request', message, { provider: 'fake', requestId })
     },
     unscripted({ texts, dimensions = defaultDimensions }) {
-      const words = texts.map(wordsOf)
-      const tokens = words.reduce((sum, list) => sum + list.length, 0)
-      const usage = { inputTokens: tokens, totalTokens: tokens }
-      return [texts.map((text, index) => vectorOf(words[index] ?? [], text, dimensions)), { usage }]
+      const vectors = texts.map((text) => vectorOf(wordsOf(text), text, dimensions))
+      return [vectors, { usage: wordCount(texts) }]
     },
   }
+}
+
+/** What texts consume where a script does not say it: a token for each word. */
+export function wordCount(texts: readonly string[]): Usage {
+  const tokens = texts.reduce((sum, text) => sum + wordsOf(text).length, 0)
+  return { inputTokens: tokens, totalTokens: tokens }
 }
 
 /** Two texts without a common word are at most about 0.25 near one another. */

@@ -50,7 +50,7 @@ export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashR
   checkUncut(uncut, scenario)
   for (let cut = 1; cut <= uncut.moments; cut++) {
     const cutRuns: Runs = new Map()
-    checkCut(uncut, await rehearse(scenario, cut, cutRuns), cut, cutRuns)
+    checkCut(scenario, { uncut, resumed: await rehearse(scenario, cut, cutRuns), cut }, cutRuns)
   }
   const toolRuns: Record<string, number> = {}
   for (const { tool, times } of runs.values()) {
@@ -112,7 +112,8 @@ async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promi
   const second = startLife(scenario, before.completedCalls, ran)
   const saved = before.saved === undefined ? undefined : parseSession(before.saved)
   const after = await live(scenario, second, saved, Number.POSITIVE_INFINITY)
-  return { ...after, started: before.started, at: before.at }
+  const { started, at, completedCalls: resumedAfter } = before
+  return { ...after, started, at, resumedAfter }
 }
 
 /** The answer to a session that waits: to its question, to its tool calls, or decisions about calls that wait for approval. */
@@ -125,7 +126,10 @@ export type SuspendAnswer =
 export interface CrashScenario {
   /** One script per model call, played by a fake. */
   readonly scripts?: readonly ScriptInput[] | undefined
-  /** Makes an engine whose model continues after this number of completed calls, as a real model would after a restart. */
+  /**
+   * Makes an engine whose model continues after this number of completed calls, as a real model would after a restart:
+   * `(completedCalls) => createEngine({ adapter: fake({ scripts: scripts.slice(completedCalls) }) })`. A fake that answers by its request needs no number.
+   */
   readonly engine?: ((completedCalls: number) => Engine) | undefined
   /** The tools, added to those of the `engine`. The runs of all their handlers are counted. */
   readonly tools?: readonly Tool[] | undefined
@@ -200,17 +204,22 @@ export interface CrashReport {
 /** The tool of each call, and how often its handler ran. A handler that asked to be called again runs once for each answer. */
 type Runs = Map<string, { readonly tool: Tool; times: number }>
 
+/** A run that was cut and resumed, beside the one that was not. */
+interface CutRun {
+  readonly uncut: Ending
+  readonly resumed: Ending
+  /** The moment of the cut, counted from 1. */
+  readonly cut: number
+}
+
 /** Throws if a resumed run did not end as the uncut run, or ran a tool twice. */
-function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void {
+function checkCut(scenario: CrashScenario, run: CutRun, runs: Runs): void {
+  const { uncut, resumed, cut } = run
   const fail = (what: string, expected: unknown, actual: unknown): never => {
     const message = `the run that was cut ${resumed.at} (moment ${cut} of ${uncut.moments}) diverges: ${what}`
-    const hint =
-      cut === 1
-        ? '\n  If a handler depends on what earlier runs did, put that back in `before`.'
-        : ''
     throw new StreamError(
       'unknown',
-      `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}${hint}`,
+      `${message}\n  uncut:   ${text(expected)}\n  resumed: ${text(actual)}${hintFor(scenario, run)}`,
       {
         metadata: { cut, at: resumed.at, expected, actual },
       },
@@ -238,6 +247,48 @@ function checkCut(uncut: Ending, resumed: Ending, cut: number, runs: Runs): void
     if (times > 1 && !tool.idempotent && tool.agent === undefined)
       fail(`${tool.name} ran ${times} times for call ${id}`, 1, times)
   }
+}
+
+const continues =
+  'engine: (completedCalls) => createEngine({ adapter: fake({ scripts: scripts.slice(completedCalls) }), … })'
+
+/** How a scenario that makes its runs diverge by itself is mended; empty if it does not look like one. */
+function hintFor({ engine }: CrashScenario, { uncut, resumed, cut }: CutRun): string {
+  const { resumedAfter, session } = resumed
+  if (engine !== undefined && session.error?.reason === 'no_scripted_response') {
+    return `\n  The fake of \`engine\` has no script left. Make a new fake each time: ${continues}.`
+  }
+  if (engine !== undefined && resumedAfter > 0) {
+    const calls = `${resumedAfter} completed call${resumedAfter === 1 ? '' : 's'}`
+    const causes = [
+      ...(engine.length === 0 ? ['`engine` has no parameter'] : []),
+      ...(beganAgain(uncut.session, session, resumedAfter)
+        ? [`the model began again with its first answer after ${calls}`]
+        : []),
+    ]
+    if (causes.length > 0) {
+      return `\n  ${causes.join(', and ')}. \`engine\` is given the number of completed calls, and its model must continue after them: ${continues}.`
+    }
+  }
+  return cut === 1
+    ? '\n  If a handler depends on what earlier runs did, put that back in `before`.'
+    : ''
+}
+
+/** Whether the answer after so many calls is the first one of the run, and should be another one. */
+function beganAgain(uncut: Session, resumed: Session, completedCalls: number): boolean {
+  const expected = answerTexts(uncut)
+  const [first] = expected
+  return first !== expected[completedCalls] && first === answerTexts(resumed)[completedCalls]
+}
+
+/** The answers of the model as texts, without the ids of their calls: an answer that is given again has others. */
+function answerTexts({ thread }: Session): readonly string[] {
+  return thread.messages
+    .filter(({ role }) => role === 'assistant')
+    .map(({ content, toolCalls = [] }) =>
+      text([content, toolCalls.map(({ name, arguments: args }) => [name, args])]),
+    )
 }
 
 /** The calls that may be answered as interrupted: they were started, have no result, and must not run twice. */
@@ -403,6 +454,8 @@ interface Ending {
   /** What was saved last, and how many model calls had completed by then. */
   readonly saved: string | undefined
   readonly completedCalls: number
+  /** How many had completed when it was resumed. */
+  readonly resumedAfter: number
   /** The calls whose start was saved, and whose result was not. */
   readonly started: readonly string[]
   /** The number of tool calls that ended, and the errors of those that failed. */
@@ -433,7 +486,7 @@ async function live(
   const ending = (ended: boolean): Ending => {
     if (session === undefined) throw new Error('the run has no session')
     const started = openCalls(saved === undefined ? session : parseSession(saved))
-    const progress = { events, moments, at, completedCalls, toolCalls, toolErrors }
+    const progress = { events, moments, at, completedCalls, resumedAfter: 0, toolCalls, toolErrors }
     return { session, ended, saved, started, scriptsLeft: life.scriptsLeft(), ...progress }
   }
   /** Saves the session. Returns whether the process dies then. */

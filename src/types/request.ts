@@ -2,7 +2,7 @@ import { keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
 import type { Message, PartOptions } from './message.ts'
 import type { ProviderOptions } from './provider-options.ts'
-import type { SchemaWithJson } from './standard-schema.ts'
+import type { SchemaWithJson, StandardSchema } from './standard-schema.ts'
 
 /** Every reasoning effort, the least first. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'max'] as const
@@ -89,6 +89,9 @@ export type ResponseFormat =
 
 /** The format of an answer as an option: a format, or a schema of a library, which also validates and types the answer. */
 export type FormatOption = ResponseFormat | SchemaWithJson
+
+/** What may be given as a format. Of a schema that does not provide its JSON Schema the compiler says how to add it. */
+export type AnyFormat = FormatOption | StandardSchema | undefined
 
 /** A tool as the model sees it, as plain data. The handler stays in the engine. */
 export interface ToolSpec extends PartOptions {

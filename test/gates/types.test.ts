@@ -87,6 +87,41 @@ test.each(['typescript', 'typescript-6', 'typescript-5.6'])('and compiles with %
   expect(compiled(typedProgram, { skipLibCheck: true, compiler }).errors).toEqual([])
 })
 
+/** The format of an engine, kept, replaced, removed and overruled. An assignment that is wrong is an error, and one that is too lax too. */
+const formatProgram = `import { chat, createEngine, extendEngine, generate, Session, withJsonSchema } from '${root}/dist/index.js'
+import type { Engine, StandardSchema } from '${root}/dist/index.js'
+declare const bare: { place: StandardSchema<{ city: string }>; count: StandardSchema<{ n: string }, { n: number }> }
+const Place = withJsonSchema(bare.place, { type: 'object' })
+const Count = withJsonSchema(bare.count, { type: 'object' })
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never
+const same = <A, B>(_is: Same<A, B>): void => undefined
+const engine = createEngine({ responseFormat: Place })
+const made = await generate(engine, 'hi')
+same<typeof made.output, { city: string }>(true)
+const talked = await chat(engine, 'hi', { responseFormat: Count })
+same<typeof talked.output, { n: number } | undefined>(true)
+const { result } = await Session.start(extendEngine(engine, { temperature: 0 }), 'hi')
+same<typeof result.output, { city: string } | undefined>(true)
+const replaced = await generate(extendEngine(engine, { responseFormat: Count }), 'hi')
+same<typeof replaced.output, { n: number }>(true)
+const removed = await chat(extendEngine(engine, { responseFormat: undefined }), 'hi')
+same<typeof removed.output, unknown>(true)
+const plain: Engine = engine
+same<Awaited<ReturnType<typeof chat<undefined>>>['output'], unknown>(true)
+export const last = (await chat(plain, 'hi')).outputText
+`
+
+test.each(
+  ['typescript', 'typescript-6', 'typescript-5.6'].flatMap((compiler) =>
+    [true, false].map((exact) => ({ compiler, exact })),
+  ),
+)(
+  'the format of an engine types its output with $compiler, exactOptionalPropertyTypes $exact, libraries checked',
+  ({ compiler, exact }) => {
+    expect(compiled(formatProgram, { compiler, exact }).errors).toEqual([])
+  },
+)
+
 test('a toolChoice that no tool has is refused, and the compiler names the choices', () => {
   const { errors } = compiled(`${program}void streamChat(engine, 'hi', { toolChoice: 'wether' })\n`)
   expect(errors).toHaveLength(1)
@@ -106,10 +141,23 @@ void ${call}(createEngine({}), 'hi', { responseFormat: v.object({ n: v.number() 
   },
 )
 
+test.each(['createEngine(FORMAT)', 'extendEngine(createEngine({}), FORMAT)'])(
+  'of a format of an engine without a JSON Schema the compiler says what to do, in %s',
+  (code) => {
+    const { errors } = compiled(`import { createEngine, extendEngine } from '${root}/dist/index.js'
+import * as v from '${root}/node_modules/valibot/dist/index.mjs'
+export const engine = ${code.replace('FORMAT', '{ responseFormat: v.object({ n: v.number() }) }')}
+export const other = extendEngine(createEngine({}), {})
+`)
+    expect(errors).toHaveLength(1)
+  },
+)
+
 interface Compiling {
   /** Whether only the program is checked, as most projects do. */
   readonly skipLibCheck?: boolean
   readonly compiler?: string
+  readonly exact?: boolean
 }
 
 function instantiations(text: string, how?: Compiling): number {
@@ -121,7 +169,7 @@ function instantiations(text: string, how?: Compiling): number {
 /** Compiles against the declarations of the last build; `npm test` builds first. */
 function compiled(
   text: string,
-  { skipLibCheck = false, compiler = 'typescript' }: Compiling = {},
+  { skipLibCheck = false, compiler = 'typescript', exact = true }: Compiling = {},
 ): { readonly stdout: string; readonly errors: readonly string[] } {
   writeFileSync(join(folder, 'program.ts'), text)
   const options = {
@@ -130,7 +178,7 @@ function compiled(
     lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable', 'dom.asynciterable'],
     types: [],
     strict: true,
-    exactOptionalPropertyTypes: true,
+    exactOptionalPropertyTypes: exact,
     skipLibCheck,
     noEmit: true,
   }

@@ -8,6 +8,7 @@ import { virtualClock } from '../../src/testing.ts'
 type Fetch = () => Promise<Response>
 
 const baseUrl = 'https://wire.test/v1'
+const past = 'Tue, 14 Oct 2025 01:34:30 GMT'
 
 const wires = {
   openai_chat: (fetch: Fetch) => openai({ baseUrl, fetch, api: 'chat' }),
@@ -113,18 +114,29 @@ describe.each(Object.entries(wires))('%s', (_name, adapterOf) => {
   )
 
   test.each([
-    [{ 'retry-after-ms': '0', 'retry-after': '1' }, 0],
-    [{ 'retry-after': '0' }, 0],
-    [{ 'retry-after': '1' }, 2000],
-    [{ 'retry-after-ms': '10' }, 20],
-    [{}, 1500],
-  ])('two waits after %j take %i ms', async (headers, waited) => {
+    [{ 'retry-after-ms': '0', 'retry-after': '1' }, [1000, 1000, 1000]],
+    [{ 'retry-after-ms': '0.2', 'retry-after': '1' }, [1000, 1000, 1000]],
+    [{ 'retry-after-ms': 'soon', 'retry-after': '1' }, [1000, 1000, 1000]],
+    [{ 'retry-after-ms': '-5', 'retry-after': '1' }, [1000, 1000, 1000]],
+    [{ 'retry-after-ms': '10', 'retry-after': '0' }, [10, 10, 10]],
+    [{ 'retry-after': '1' }, [1000, 1000, 1000]],
+    [{ 'retry-after-ms': '10' }, [10, 10, 10]],
+    // At once, and then the back-off counts.
+    [{ 'retry-after': '0' }, [0, 1000, 2000]],
+    [{ 'retry-after-ms': '0' }, [0, 1000, 2000]],
+    [{ 'retry-after': past, date: past }, [0, 1000, 2000]],
+    [{}, [500, 1000, 2000]],
+  ])('the waits after %j are %j ms', async (headers, waits) => {
     const clock = virtualClock()
-    const adapter = adapterOf(async () => new Response('', { status: 503, headers }))
-    const engine = createEngine({ adapter, model: 'm', clock, retry: { jitterMs: 0 } })
-    const before = clock.now()
+    const times: number[] = []
+    const adapter = adapterOf(async () => {
+      times.push(clock.now())
+      return new Response('', { status: 503, headers })
+    })
+    const retry = { jitterMs: 0, maxAttempts: 4 }
+    const engine = createEngine({ adapter, model: 'm', clock, retry })
     await expect(generate(engine, [user('go')])).rejects.toMatchObject({ status: 503 })
-    expect(clock.now() - before).toBe(waited)
+    expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual(waits)
   })
 
   test.each([

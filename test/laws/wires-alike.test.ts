@@ -14,7 +14,7 @@ import {
 import { wireFormats, type WireAnswer, type WireFormat } from '../../src/server/wire-format.ts'
 import { wireLimits, type WireLimits } from '../../src/server/wire-limits.ts'
 import { renderWire, wireResponse } from '../../src/server/wire.ts'
-import { virtualClock, type Script } from '../../src/testing.ts'
+import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 import { carriedBy, comparable, ordered } from '../conformance/comparable-events.ts'
 import { adapterOf } from '../support/hostile-answers.ts'
@@ -402,5 +402,111 @@ test.each(wireFormats)(
     const ids = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))
     expect(ids).toEqual(['call_0', 'call_0_2', 'call_0_3'])
     expect(thread.messages.flatMap(({ toolCallId }) => toolCallId ?? [])).toEqual(ids)
+  },
+)
+
+describe.each(wireFormats)('a failure in the middle of an answer of %s', (format) => {
+  /** The last event of an answer whose body breaks off, with `error`, after its first text. */
+  async function brokenBy(error: unknown): Promise<StreamEvent | undefined> {
+    const script: Script = [
+      ['text_delta', 'Hello.'],
+      ['stream_error', 'truncated', { by: 'end' }],
+    ]
+    const { frames, headers } = renderWire(format, script, { stream: true })
+    const pieces = frames.map(({ bytes }) => bytes)
+    const adapter = adapterOf(format, async () => {
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          const piece = pieces.shift()
+          if (piece === undefined) controller.error(error)
+          else controller.enqueue(piece)
+        },
+      })
+      return new Response(body, { headers })
+    })
+    const events = streamGenerate(createEngine({ adapter, model: 'a-model' }), 'go')
+    return (await collectEvents(events)).at(-1)
+  }
+
+  const undici = (code: string): Error =>
+    new TypeError('terminated', { cause: Object.assign(new Error(code), { code }) })
+
+  test.each([
+    [undici('UND_ERR_BODY_TIMEOUT'), 'timeout'],
+    [undici('ETIMEDOUT'), 'timeout'],
+    [new DOMException('too slow', 'TimeoutError'), 'timeout'],
+    [undici('ECONNRESET'), 'truncated'],
+  ])('is a StreamError by what the transport says: %s', async (error, reason) => {
+    const last = await brokenBy(error)
+    expect(last).toMatchObject({ type: 'error', error: { kind: 'stream', reason } })
+  })
+
+  test('is an AdapterError `timeout` when streamTimeoutMs is over', async () => {
+    const script: Script = [
+      ['text', 'Hello.'],
+      ['delay', 70_000],
+      ['text', 'Late.'],
+    ]
+    const { events } = await observe(format, [script])
+    expect(events.at(-1)).toMatchObject({ error: { kind: 'adapter', reason: 'timeout' } })
+  })
+
+  test('that the provider reports is its AdapterError, which nothing wraps', async () => {
+    const script: Script = [
+      ['text_delta', 'Hello.'],
+      ['error_event', 'provider_unavailable', {}],
+    ]
+    const { events } = await observe(format, [script])
+    expect(events.at(-1)).toMatchObject({
+      error: { kind: 'adapter', reason: 'provider_unavailable' },
+    })
+  })
+})
+
+test('a StreamError `adapter_error` comes from a script, or from an adapter that makes one', async () => {
+  const script: Script = [
+    ['text_delta', 'Hello.'],
+    ['stream_error', 'adapter_error', { message: 'wrapped' }],
+  ]
+  const engine = createEngine({ adapter: fake({ script }) })
+  await expect(generate(engine, 'go')).rejects.toMatchObject({
+    kind: 'stream',
+    reason: 'adapter_error',
+    message: 'wrapped',
+    partial: { outputText: 'Hello.' },
+  })
+})
+
+test.each(['[1]', '"x"', '3', 'null', 'true', '{"a":'])(
+  'arguments that are no object, %s, are never run as {}, on every wire that can carry them',
+  async (rawArguments) => {
+    const script: Script = [['tool_call', { id: 'c1', name: 'look', rawArguments }]]
+    const wires = wireFormats.filter((format) => format !== 'gemini')
+    const scripted = fake({ scripts: [script, answer] })
+    const adapters = wires.map((format) => {
+      let calls = 0
+      return adapterOf(format, () =>
+        wireResponse(renderWire(format, calls++ === 0 ? script : answer, { stream: true })),
+      )
+    })
+    for (const adapter of [scripted, ...adapters]) {
+      const ran: unknown[] = []
+      const look = tool({
+        name: 'look',
+        description: 'Looks.',
+        schema: { type: 'object' },
+        handler: (args) => ran.push(args),
+      })
+      const errors: unknown[] = []
+      const result = await chat(createEngine({ adapter, model: 'a-model', tools: [look] }), 'go', {
+        onToolError: (_call, { reason }) => {
+          errors.push(reason)
+          return 'continue'
+        },
+      })
+      expect(ran).toEqual([])
+      expect(errors).toEqual(['invalid_arguments'])
+      expect(result.outputText).toBe('Hello.')
+    }
   },
 )

@@ -13,7 +13,9 @@ import {
   imageFromDataUri,
   imageFromUrl,
 } from '../../src/make/media.ts'
+import { filePart, user } from '../../src/make/messages.ts'
 import { sniffMimeType, typeProblem } from '../../src/make/sniff.ts'
+import { mpegFile, mpegFrames, sineWav, wav64 } from '../models/audio.ts'
 import { refusalOf } from '../support/refusals.ts'
 
 const starts = {
@@ -105,6 +107,30 @@ test.each<[string, Uint8Array, string | undefined]>([
   expect(typeProblem(mimeType, bytes)).toBe(problem)
   expect(typeProblem(mimeType, bytesToBase64(bytes))).toBe(problem)
 })
+
+test.each(mpegFrames)('a file of %s is audio/mpeg', (_name, second) => {
+  const bytes = mpegFile(second)
+  for (const mimeType of ['audio/mpeg', 'audio/mp3']) {
+    expect(typeProblem(mimeType, bytes)).toBeUndefined()
+    const file = fileFromBytes(bytes, mimeType)
+    expect(user([filePart(file)]).content).toMatchObject([{ type: 'file', file: { mimeType } }])
+  }
+  expect(typeProblem('audio/wav', bytes)).toBe('is declared as audio/wav, but its bytes are not')
+})
+
+test.each(['RF64', 'BW64'] as const)(
+  'a WAV file of lengths of 64 bits, %s, is audio/wav',
+  (name) => {
+    const bytes = wav64(name, sineWav(0.01))
+    for (const mimeType of ['audio/wav', 'audio/x-wav']) {
+      expect(typeProblem(mimeType, bytes)).toBeUndefined()
+      expect(fileFromBytes(bytes, mimeType).mimeType).toBe(mimeType)
+    }
+    expect(typeProblem('audio/flac', bytes)).toBe(
+      'is declared as audio/flac, but its bytes are not',
+    )
+  },
+)
 
 test.each(['', '?', 'AAAA', 'UklGRiQAAABXQVZF'])('%j is not a known image', (base64) => {
   expect(sniffMimeType(base64)).toBeUndefined()

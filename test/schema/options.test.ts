@@ -80,7 +80,7 @@ describe('the options of a call', () => {
       'a policy of three arguments',
       { onToolError: (_a: 1, _b: 2, _c: 3) => 'halt' },
       'onToolError',
-      'must be "continue", "halt" or a function of the call and the error, not a function',
+      'must be a function of the call and the error: this one has 3 parameters, and is given 2',
     ],
     [
       'a policy in a wrong word',

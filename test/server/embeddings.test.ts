@@ -50,6 +50,25 @@ describe('the official OpenAI package', () => {
     expect(model).toBe('m')
   })
 
+  test('gets the tokens of an answer whose script does not count them', async () => {
+    await using server = await createFakeServer({
+      embeddings: [
+        ['ok', vectors],
+        ['ok', vectors, { model: 'm-2' }],
+        ['ok', vectors, { usage: { totalTokens: 9 } }],
+        ['ok', vectors, { usage: {} }],
+      ],
+    })
+    const asked = { model: 'm', input: ['a kestrel', 'two small herons'] }
+    const create = async (): Promise<unknown> =>
+      (await openai(server).embeddings.create(asked)).usage
+    expect(await create()).toEqual({ prompt_tokens: 5, total_tokens: 5 })
+    expect(await create()).toEqual({ prompt_tokens: 5, total_tokens: 5 })
+    expect(await create()).toEqual({ prompt_tokens: 9, total_tokens: 9 })
+    // Some servers that speak this format count nothing. A script that says so is sent as it is.
+    expect(await create()).toBeUndefined()
+  })
+
   test('gets the refusals of a script', async () => {
     await using server = await createFakeServer({
       embeddings: [
@@ -236,16 +255,37 @@ test.each(['embeddings', 'rerank'])('an invalid script of %s is refused', async 
 describe.skipIf(!hasOracles)('by the published descriptions in ../shared/oracles', () => {
   test('the answers of both providers are valid', async () => {
     const validate = await loadOracle('default', true)
-    await using server = await createFakeServer()
-    for (const encoding_format of ['float', 'base64']) {
-      const asked = { model: 'm', input: ['a', 'b'], encoding_format }
-      const response = await post(`${server.openaiBaseUrl}/embeddings`, asked)
-      expect(validate('openai.embeddings.response', await response.json())).toEqual([])
+    const entry = [
+      'ok',
+      [
+        [1, 0],
+        [0, 1],
+      ],
+    ] as const
+    const counted = [...entry, { usage: { inputTokens: 2 } }] as const
+    const eight = <T>(one: T): readonly T[] => Array.from({ length: 8 }, () => one)
+    for (const embeddings of [undefined, eight(entry), eight(counted)]) {
+      await using server = await createFakeServer({ embeddings })
+      for (const encoding_format of ['float', 'base64']) {
+        for (const input of [['a', 'b'], 'a b', [1, 2], '...']) {
+          const asked = { model: 'm', input, encoding_format }
+          const response = await post(`${server.openaiBaseUrl}/embeddings`, asked)
+          expect(response.status).toBe(200)
+          expect(validate('openai.embeddings.response', await response.json())).toEqual([])
+        }
+      }
     }
-    const requests = [{ model: 'models/m', content: { parts: [{ text: 'a' }] } }]
-    const path = `${server.geminiBaseUrl}/models/m:batchEmbedContents`
-    const body: unknown = await (await post(path, { requests })).json()
-    expect(validate('gemini.batchEmbed.response', body)).toEqual([])
+    for (const embeddings of [undefined, [entry], [counted]]) {
+      await using server = await createFakeServer({ embeddings })
+      const requests = ['a', 'b'].map((text) => ({
+        model: 'models/m',
+        content: { parts: [{ text }] },
+      }))
+      const path = `${server.geminiBaseUrl}/models/m:batchEmbedContents`
+      const body: unknown = await (await post(path, { requests })).json()
+      // The published answer has no counts.
+      expect(validate('gemini.batchEmbed.response', body)).toEqual([])
+    }
   })
 })
 

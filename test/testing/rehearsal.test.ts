@@ -1,8 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { askUser, fail, halt, tool, user, type Tool } from '../../src/index.ts'
-import { crashAtEveryEvent, virtualClock, type Script } from '../../src/testing.ts'
+import {
+  askUser,
+  createEngine,
+  fail,
+  halt,
+  tool,
+  user,
+  type ChatAdapter,
+  type Engine,
+  type Tool,
+} from '../../src/index.ts'
+import { crashAtEveryEvent, fake, virtualClock, type Script } from '../../src/testing.ts'
 
 const messages = [user('go')]
 
@@ -414,5 +424,82 @@ describe('handlers that change the world', () => {
     await expect(rehearsal).rejects.toThrow(
       /cut after event \d+ \(tool_execution_completed\), before that was saved \(moment \d+ of \d+\) diverges: message 2/,
     )
+  })
+})
+
+describe('an engine whose fake does not continue where the run was cut', () => {
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    schema: { type: 'object' },
+    idempotent: true,
+    handler: () => 'seen',
+  })
+  const scripts: Script[] = [
+    [['tool_call', { id: 'c1', name: 'look' }]],
+    [['tool_call', { id: 'c2', name: 'look', arguments: { again: true } }]],
+    [['text', 'Seen twice.']],
+  ]
+  const engineOf = (adapter: ChatAdapter): Engine => createEngine({ adapter, tools: [look] })
+  const rehearsal = (engine: (completedCalls: number) => Engine): Promise<unknown> =>
+    crashAtEveryEvent({ engine, messages: 'Look.' })
+  const messageOf = (engine: (completedCalls: number) => Engine): Promise<string> =>
+    rehearsal(engine).then(() => 'green', String)
+
+  test('that ignores its argument is told so, and how to mend it', async () => {
+    const message = await messageOf(() => engineOf(fake({ scripts })))
+    expect(message).toContain('diverges')
+    expect(message).toContain('`engine` has no parameter')
+    expect(message).toContain('the model began again with its first answer after 1 completed call')
+    expect(message).toContain('fake({ scripts: scripts.slice(completedCalls) })')
+  })
+
+  test('that takes its argument and does not use it is told that the model began again', async () => {
+    const message = await messageOf((_completedCalls) => engineOf(fake({ scripts })))
+    expect(message).toContain('the model began again with its first answer')
+    expect(message).toContain('fake({ scripts: scripts.slice(completedCalls) })')
+    expect(message).not.toContain('no parameter')
+  })
+
+  test('that is made once, with all its scripts played, is told to make a new one each time', async () => {
+    const shared = fake({ scripts })
+    const message = await messageOf(() => engineOf(shared))
+    expect(message).toContain('no script left')
+    expect(message).toContain('a new fake each time')
+    expect(message).toContain('fake({ scripts: scripts.slice(completedCalls) })')
+    expect(message).not.toContain('`before`')
+  })
+
+  test('is no reason of a divergence that has another one', async () => {
+    let looks = 0
+    const counting = { ...look, handler: () => ++looks }
+    const continued = (completedCalls: number): Engine =>
+      createEngine({
+        adapter: fake({ scripts: scripts.slice(completedCalls) }),
+        tools: [counting],
+      })
+    const message = await messageOf(continued)
+    expect(message).toContain('diverges')
+    expect(message).toContain('`before`')
+    expect(message).not.toContain('completedCalls')
+  })
+
+  test('has no hint in a rehearsal of scripts', async () => {
+    let looks = 0
+    const tools = [{ ...look, handler: () => ++looks }]
+    const message = await crashAtEveryEvent({ scripts, tools, messages: 'Look.' }).then(
+      () => 'green',
+      String,
+    )
+    expect(message).not.toContain('completedCalls')
+  })
+
+  test('that continues by completedCalls survives every cut, and so does one that answers by the request', async () => {
+    await rehearsal((completedCalls) => engineOf(fake({ scripts: scripts.slice(completedCalls) })))
+    const byRequest = fake({
+      script: ({ messages }) =>
+        scripts[messages.filter(({ role }) => role === 'assistant').length] ?? [],
+    })
+    await rehearsal(() => engineOf(byRequest))
   })
 })

@@ -174,16 +174,10 @@ function assertAudio(
   if (/pcm|l16|basic|law/.test(mimeType)) return
   const text = new TextDecoder().decode(bytes.subarray(0, 2000))
   const isPage = /^\s*(?:\{\s*"|<[!a-z])/i.test(text)
-  const isBelieved = isPage || isMpegFrame(bytes, mimeType)
-  const problem = isBelieved ? undefined : typeProblem(mimeType, bytes)
+  const problem = isPage ? undefined : typeProblem(mimeType, bytes)
   if (!isPage && problem === undefined) return
   const what = problem === undefined ? `${mimeType} that is not audio` : `a file that ${problem}`
   // Bytes that are not text say nothing in a message.
   const start = isPage || /^[\s\x20-\x7e]*$/.test(text) ? beginning(text, secretsOf(call)) : ''
   throw new AdapterError('malformed_response', `${call.provider} answered with ${what}${start}`)
-}
-
-/** Whether bytes begin with a frame of MPEG audio, of any layer and rate. */
-function isMpegFrame([first = 0, second = 0]: Uint8Array, mimeType: string): boolean {
-  return /mpeg|mp3/.test(mimeType) && first === 0xff && second >= 0xe0
 }

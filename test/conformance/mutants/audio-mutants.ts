@@ -210,6 +210,17 @@ export const speechMutants: readonly Mutant<SpeechHarness>[] = [
         },
     ),
   ),
+  said(
+    'the key of a call is kept on the adapter',
+    'the key is on no property of the adapter',
+    speaking((speak) => {
+      const keeping: SpeechAdapter['speak'] = (request, options) => {
+        Object.assign(keeping, { last: { key: options?.apiKey } })
+        return speak(request, options)
+      }
+      return keeping
+    }),
+  ),
   ...failureDefects.map(([defect, caught, change]) => said(defect, caught, failing(change))),
   speechOnTheWire(
     'a failure does not say where it happened',

@@ -180,6 +180,17 @@ export function sharedDefects<
         return { ...response, metadata: { ...response.metadata, key: options?.apiKey } }
       },
     ],
+    [
+      'the key of a call is kept on the adapter',
+      'the key is on no property of the adapter',
+      (send) => {
+        const keeping: Send<Request, Response> = (request, options) => {
+          Object.assign(keeping, { last: { key: options?.apiKey } })
+          return send(request, options)
+        }
+        return keeping
+      },
+    ],
     ...(
       [
         'authentication_failed',

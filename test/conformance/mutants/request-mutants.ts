@@ -13,6 +13,42 @@ import {
   type Mutant,
 } from './mutant.ts'
 
+/** Ways to keep a key on an adapter where somebody else can read it. */
+const keepers: readonly (readonly [string, (adapter: ChatAdapter, key: string) => void])[] = [
+  ['the key is a member', (adapter, key) => Object.assign(adapter, { apiKey: key })],
+  [
+    'the key is inside of a member',
+    (adapter, key) =>
+      Object.assign(adapter, { last: { headers: [['authorization', `Bearer ${key}`]] } }),
+  ],
+  [
+    'the key is a member that is not enumerable',
+    (adapter, key) => Object.defineProperty(adapter, 'config', { value: { key } }),
+  ],
+  ['the key is under a symbol', (adapter, key) => Object.assign(adapter, { [Symbol('key')]: key })],
+  [
+    'the key is on a function',
+    (adapter, key) => Object.assign(Reflect.get(adapter, 'stream'), { key }),
+  ],
+  [
+    'the key is in a map',
+    (adapter, key) => Object.assign(adapter, { seen: new Map([['k', key]]) }),
+  ],
+  [
+    'the key is in headers',
+    (adapter, key) => Object.assign(adapter, { headers: new Headers({ 'x-api-key': key }) }),
+  ],
+  [
+    'the key is the name of a member',
+    (adapter, key) => Object.assign(adapter, { used: { [key]: 1 } }),
+  ],
+  [
+    'the key is told by a getter of the prototype',
+    (adapter, key) =>
+      Object.setPrototypeOf(adapter, Object.create({}, { key: { get: () => key } })),
+  ],
+]
+
 /** Adapters that lose what they are given, keep what they should not, or tell it. */
 export const requestMutants = [
   ...(['message', 'part', 'tool'] as const).map((place) =>
@@ -97,6 +133,15 @@ export const requestMutants = [
       }),
   ),
   broken('the decoder is shared by all calls', 'two streams at once do not mix', sharedDecoder),
+  ...keepers.map(([defect, keep]) =>
+    broken(defect, 'the key is on no property of the adapter', (adapter) => {
+      const keeping: ChatAdapter = withStream(adapter, (request, options = {}) => {
+        if (options.apiKey !== undefined) keep(keeping, options.apiKey)
+        return adapter.stream(request, options)
+      })
+      return keeping
+    }),
+  ),
   broken(
     'the key is in the metadata of an answer',
     'the key is in no event and in no error',

@@ -1,4 +1,4 @@
-import { AdapterError } from '../../../src/index.ts'
+import { AdapterError, messageText, type Part } from '../../../src/index.ts'
 import { broken, edit, events, saying, those } from './mutant.ts'
 
 /** Adapters that say the wrong thing, or at the wrong time. */
@@ -102,6 +102,37 @@ export const sayingMutants = [
         : []
     }),
   ),
+  ...(
+    [
+      ['the text blocks of a message in parts are one part', joinedTexts],
+      ['a text of a message in parts is cut in two', cutTexts],
+      ['the parts of a message are sorted by their kind', (parts) => parts.toReversed()],
+      ['the texts of a message in parts are repeated', (parts) => [...parts, ...parts]],
+    ] as const satisfies readonly (readonly [string, (parts: readonly Part[]) => readonly Part[]])[]
+  ).map(([defect, rewrite]) =>
+    broken(
+      defect,
+      'a message in parts has a part for each block, in their order',
+      events(
+        edit('message_completed', (event) => {
+          const { content } = event.message
+          return typeof content === 'string'
+            ? event
+            : { ...event, message: { ...event.message, content: rewrite(content) } }
+        }),
+      ),
+    ),
+  ),
+  broken(
+    'the parts of a message are left out, but for its text',
+    'a message in parts has a part for each block, in their order',
+    events(
+      edit('message_completed', (event) => ({
+        ...event,
+        message: { ...event.message, content: messageText(event.message) },
+      })),
+    ),
+  ),
   ...(['stop', 'length', 'content_filter', 'other'] as const).map((reason) =>
     broken(
       `${reason} is told as another finish reason`,
@@ -137,6 +168,22 @@ export const sayingMutants = [
     events(edit('image_completed', () => [])),
   ),
 ]
+
+function joinedTexts(parts: readonly Part[]): readonly Part[] {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return [...parts.filter(({ type }) => type !== 'text'), { type: 'text', text }]
+}
+
+function cutTexts(parts: readonly Part[]): readonly Part[] {
+  return parts.flatMap((part): readonly Part[] =>
+    part.type === 'text'
+      ? [
+          { type: 'text', text: part.text.slice(0, 2) },
+          { type: 'text', text: part.text.slice(2) },
+        ]
+      : [part],
+  )
+}
 
 function isCall({ type }: { readonly type: string }): boolean {
   return type === 'tool_call_completed'

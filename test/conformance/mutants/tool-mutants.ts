@@ -1,4 +1,5 @@
 import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ToolCall } from '../../../src/types/message.ts'
 import { broken, edit, events, saying, those } from './mutant.ts'
 
 /** Adapters that get the calls of tools wrong. */
@@ -84,6 +85,34 @@ export const toolMutants = [
         event.call.rawArguments?.includes('1e999') === true
           ? { ...event, call: { ...event.call, arguments: JSON.parse(event.call.rawArguments) } }
           : event,
+      ),
+    ),
+  ),
+  ...(
+    [
+      [
+        'arguments that are no object are none, and what was written is lost',
+        ({ rawArguments: _raw, ...call }) => call,
+      ],
+      [
+        'a list is taken for arguments',
+        (call) => ({ ...call, arguments: JSON.parse(call.rawArguments ?? '{}') }),
+      ],
+      [
+        'arguments that are no object are wrapped in one',
+        (call) => ({ ...call, arguments: { value: JSON.parse(call.rawArguments ?? '{}') } }),
+      ],
+    ] as const satisfies readonly (readonly [string, (call: ToolCall) => unknown])[]
+  ).map(([defect, rewrite]) =>
+    broken(
+      defect,
+      'arguments that are JSON and no object are kept as they were written',
+      events(
+        edit('tool_call_completed', (event) =>
+          event.call.rawArguments !== undefined && !event.call.rawArguments.startsWith('{')
+            ? { ...event, call: rewrite(event.call) }
+            : event,
+        ),
       ),
     ),
   ),

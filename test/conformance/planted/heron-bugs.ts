@@ -978,6 +978,51 @@ export const heronBugs: Bugs = {
       ],
     ],
   },
+  'a message in parts has a part for each block, in their order': {
+    'the message has its texts as one part': [
+      [
+        "reply.parts.length === 0 ? '' : reply.parts",
+        "reply.parts.length === 0 ? '' : [...reply.parts.filter(({ type }) => type !== 'text'), { type: 'text', text: reply.parts.map((part) => part.type === 'text' ? part.text : '').join('') } as const]",
+      ],
+    ],
+    'thoughts are put behind the texts': [
+      [
+        "reply.parts.length === 0 ? '' : reply.parts",
+        "reply.parts.length === 0 ? '' : reply.parts.toSorted((a, b) => (a.type === 'reasoning' ? 1 : 0) - (b.type === 'reasoning' ? 1 : 0))",
+      ],
+    ],
+  },
+  'arguments that are JSON and no object are kept as they were written': {
+    'a list is taken for arguments': [[' && !Array.isArray(value)', '']],
+    'what is no object is taken for no arguments': [
+      [
+        'arguments: argumentsOf(raw), rawArguments: raw }',
+        'arguments: argumentsOf(raw), ...(/^[[{"\\dnt]/.test(raw) && !raw.startsWith("{") ? {} : { rawArguments: raw }) }',
+      ],
+      [
+        "      reply.emit({ type: 'tool_call_delta', id: call.id, argumentsDelta: event.json })\n",
+        "      if (event.json.startsWith('{') || call.raw.startsWith('{')) reply.emit({ type: 'tool_call_delta', id: call.id, argumentsDelta: event.json })\n",
+      ],
+    ],
+  },
+  'the key is on no property of the adapter': {
+    'the options are on the adapter': [
+      [
+        "    provider: 'heron',\n    stream(",
+        "    provider: 'heron',\n    config: { own },\n    stream(",
+      ],
+    ],
+    'the last request is kept for debugging': [
+      [
+        '  const key = options.apiKey ?? own.apiKey\n',
+        '  const key = options.apiKey ?? own.apiKey\n  Object.assign(own.fetch, { last: { authorization: `Bearer ${key}` } })\n',
+      ],
+      [
+        "    provider: 'heron',\n    stream(",
+        "    provider: 'heron',\n    transport: own.fetch,\n    stream(",
+      ],
+    ],
+  },
   'text blocks stay apart': {
     'two text blocks are merged': [
       ["    case 'text_stop':\n      close(reply)\n      return\n", ''],

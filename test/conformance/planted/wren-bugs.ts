@@ -538,6 +538,44 @@ export const wrenBugs: Bugs = {
       ['{ id: ref, name: skill, arguments', '{ id: `call_${at + 1}`, name: skill, arguments'],
     ],
   },
+  'a message in parts has a part for each block, in their order': {
+    'a text is a part for each line that brought it': [
+      [
+        "    block.part = { type: 'text', text }\n",
+        "    block.part = { type: 'text', text }\n    block.parts = Array.from(text, (one) => ({ type: 'text', text: one }) as const)\n",
+      ],
+      [
+        'blocks.flatMap(({ part }) => part ?? [])',
+        'blocks.flatMap((block) => block.parts ?? block.part ?? [])',
+      ],
+    ],
+  },
+  'arguments that are JSON and no object are kept as they were written': {
+    'null is taken for arguments': [
+      [
+        "typeof value === 'object' && value !== null && !Array.isArray(value)",
+        "typeof value === 'object' && !Array.isArray(value)",
+      ],
+    ],
+    'a text is taken for arguments': [
+      [
+        "typeof value === 'object' && value !== null && !Array.isArray(value)",
+        "(typeof value === 'object' || typeof value === 'string') && value !== null && !Array.isArray(value)",
+      ],
+    ],
+  },
+  'the key is on no property of the adapter': {
+    'the token is on the adapter, and not enumerable': [
+      [
+        "  return {\n    provider: 'wren',\n",
+        "  return Object.defineProperty({\n    provider: 'wren',\n",
+      ],
+      [
+        '        return { next: call.next, return: call.leave }\n      },\n    }),\n  }\n',
+        "        return { next: call.next, return: call.leave }\n      },\n    }),\n  }, 'token', { value: own.token }) as ChatAdapter\n",
+      ],
+    ],
+  },
   'text blocks stay apart': {
     'every text has the position 0': [
       [

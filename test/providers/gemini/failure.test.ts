@@ -101,6 +101,12 @@ describe('the reason of a failed response', () => {
     await expect(eventsOf(adapter)).rejects.toMatchObject({ retryAfterMs: 2000 })
   })
 
+  test('a header of 0 does not hide the retry delay in the body', async () => {
+    const body = JSON.stringify({ error: details({ retryDelay: '9s' }) })
+    const { adapter } = stubbed({ body, status: 429, headers: { 'retry-after': '0' } })
+    await expect(eventsOf(adapter)).rejects.toMatchObject({ retryAfterMs: 9000 })
+  })
+
   test('an error may be its message alone', () => {
     expect(failure(503, '{"error":"no"}')).toMatchObject({
       reason: 'provider_unavailable',

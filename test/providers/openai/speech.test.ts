@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { SpeechEvent } from '../../../src/contracts/adapter.ts'
 import { openaiSpeech } from '../../../src/openai.ts'
 import type { SpeechRequest } from '../../../src/types/models.ts'
-import { sineWav } from '../../models/audio.ts'
+import { mpegFile, mpegFrames, sineWav, wav64 } from '../../models/audio.ts'
 import { json, sentJson, stubFetch } from '../../models/support.ts'
 import { hasOracles, loadOracle } from '../../server/wire/shared.ts'
 
@@ -315,12 +315,25 @@ describe('an answer', () => {
   })
 
   test('of MPEG audio may be of any layer and rate', async () => {
-    for (const second of [0xe3, 0xf3, 0xfb, 0xfd]) {
-      const bytes = new Uint8Array([0xff, second, 0x90, 0xc4, 0, 0, 0, 0, 0, 0, 0, 0])
+    for (const [, second] of mpegFrames) {
+      const bytes = mpegFile(second)
       const { fetch } = stubFetch(audio({ 'content-type': 'audio/mpeg' }, bytes))
       expect(await all(openaiSpeech({ apiKey: 'k', fetch }).speak(request()))).toHaveLength(3)
     }
   })
+
+  test.each(['RF64', 'BW64'] as const)(
+    'as a WAV file of lengths of 64 bits, %s, is whole or truncated by what it says',
+    async (name) => {
+      const file = wav64(name, wav)
+      const played = (bytes: Uint8Array<ArrayBuffer>): Promise<unknown[]> => {
+        const { fetch } = stubFetch(audio({ 'content-type': 'audio/wav' }, bytes))
+        return all(openaiSpeech({ apiKey: 'k', fetch }).speak(request()))
+      }
+      expect(await played(file)).toHaveLength(3)
+      await expect(played(file.slice(0, -10))).rejects.toMatchObject({ reason: 'truncated' })
+    },
+  )
 
   test('that is a part of a file, or compressed, is malformed: it cannot be told whether it is whole', async () => {
     const headers = { 'content-type': 'audio/wav' }
