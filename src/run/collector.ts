@@ -15,6 +15,14 @@ import {
   type MessageDraft,
 } from '../make/message-builder.ts'
 import {
+  itemAt,
+  itemsOf,
+  noItems,
+  sharedList,
+  withItem,
+  type SharedList,
+} from '../make/shared-list.ts'
+import {
   askedMessage,
   interruptedMessage,
   lateMessage,
@@ -85,7 +93,7 @@ export interface Collector extends MessageDraft {
   /** The tool messages of this step, in the order of arrival. */
   toolMessages: readonly Message[]
   /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
-  tail: readonly Message[]
+  tail: SharedList<Message>
   /** The halts of this step, in the order of arrival. */
   halts: readonly ToolHalt[]
   /** The calls of this step that wait for approval, in the order of arrival. */
@@ -153,7 +161,7 @@ function noMessage() {
     started: none,
     results: none,
     toolMessages: none,
-    tail: none,
+    tail: noItems,
     halts: none,
     requested: none,
   } satisfies Partial<Collector>)
@@ -430,11 +438,8 @@ function addToolMessage(state: Collector, message: Message): void {
   state.toolMessages = [...state.toolMessages, message]
   // A run that was cut and goes on has its calls from the session.
   if (state.tail.length === 0) state.tail = tailOf(state)
-  const at = state.tail.findIndex(({ toolCallId }) => toolCallId === id)
-  if (at === -1) return
-  const tail = state.tail.slice()
-  tail[at] = message
-  state.tail = tail
+  const at = itemsOf(state.tail).findIndex(({ toolCallId }) => toolCallId === id)
+  if (at !== -1) state.tail = withItem(state.tail, at, message)
 }
 
 /** The result of a call is no longer needed: it is told, or asked about. */
@@ -444,13 +449,17 @@ function dropResult(state: Collector, id: unknown): void {
 
 /** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
 function markCalls(state: Collector): void {
-  const added = state.calls[state.tail.length]
-  if (added !== undefined) state.tail = [...state.tail, interruptedMessage(added.id, 'interrupted')]
+  const at = state.tail.length
+  const added = at < state.calls.length ? itemAt(state.calls, at) : undefined
+  if (added === undefined) return
+  state.tail = withItem(state.tail, at, interruptedMessage(added.id, 'interrupted'))
 }
 
 /** The messages after the answer as it is now. */
-function tailOf(state: Collector): readonly Message[] {
-  return callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls)
+function tailOf(state: Collector): SharedList<Message> {
+  return sharedList(
+    callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls),
+  )
 }
 
 /**
@@ -467,7 +476,7 @@ function clearMessage(state: Collector): void {
   state.started = none
   state.results = none
   state.toolMessages = none
-  state.tail = none
+  state.tail = noItems
   state.halts = none
   state.requested = none
 }
@@ -620,7 +629,7 @@ export function partialMessages(
   const reason = interruptedReason(state)
   const { tail } = state
   const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
-  return [message, ...(known ? tail : callMessages(state, calls, reason, open))]
+  return [message, ...(known ? itemsOf(tail) : callMessages(state, calls, reason, open))]
 }
 
 /** A message for each call: its result, or a mark. */
@@ -634,7 +643,7 @@ function callMessages(
   const messages: Message[] = []
   calls.forEach(({ id }, index) => {
     const answer = answers.get(id)
-    const mark = tail[index]
+    const mark = itemAt(tail, index)
     if (answer !== undefined) messages.push(answer)
     else if (open.has(id)) return
     else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)
