@@ -16,8 +16,8 @@ import type { RunStream } from './run-stream.ts'
  * To make such a value, the lists and objects that are still open are copied. As long as they have at most 512 items and members
  * together, there is a value for every delta that changes something. Larger ones are not copied for every delta, so that the cost of a
  * delta does not grow with the answer: the next value comes when the deltas since the last one are enough, where a delta counts for 512
- * items and each of its characters for 8. What was held back comes with the end of the answer, and before an error. A
- * value is shown up to 500 levels deep.
+ * items and each of its characters for 8, and a member of an object is as much as 8 items of a list. What was held back comes with the
+ * end of the answer, and before an error. A value is shown up to 500 levels deep.
  *
  * The last value is the validated output. Those before it are what the model has written, neither validated nor transformed:
  * they have the form that the schema takes, not the one that a transform gives. A provider may write `null` for a property
@@ -72,9 +72,12 @@ function grownBy(event: StreamEvent, reader: JsonReader): JsonValue | undefined 
   }
 }
 
-/** How many items of open lists and objects may be copied for a piece, and for each of its characters. */
+/** How many items of open lists may be copied for a piece, and for each of its characters. So few are copied for every piece. */
 const perPiece = 512
 const perCharacter = 8
+
+/** A member of a long object takes as long to copy as so many items of a list. */
+const perMember = 8
 
 /** Reads JSON that arrives in pieces. Each character is read once. */
 interface JsonReader {
@@ -106,8 +109,9 @@ function jsonReader(): JsonReader {
   let changed = false
   /** The open lists and objects are those of the value that was taken last, and must not change. */
   let taken = false
-  /** The sum of their sizes. */
+  /** How many items and members they have, and what copying them costs. */
   let size = 0
+  let cost = 0
   /** What the pieces since the last value pay for. */
   let paid = 0
 
@@ -120,6 +124,10 @@ function jsonReader(): JsonReader {
       else place(above, at.target, true)
     }
   }
+  const grow = ({ target }: Open, by: number): void => {
+    size += by
+    cost += Array.isArray(target) ? by : by * perMember
+  }
   /** Puts a value where it belongs. A text that has grown replaces the shorter one. */
   const put = (value: JsonValue, replaces = false): void => {
     if (taken) own()
@@ -130,7 +138,7 @@ function jsonReader(): JsonReader {
       place(at, value, replaces)
       if (replaces) return
       at.size++
-      size++
+      grow(at, 1)
     }
   }
   const isKey = (): boolean => {
@@ -191,7 +199,8 @@ function jsonReader(): JsonReader {
         return
       case 'between':
         if (char === '}' || char === ']') {
-          size -= open.pop()?.size ?? 0
+          const closed = open.pop()
+          if (closed !== undefined) grow(closed, -closed.size)
           end()
         } else if (char !== ',' && char !== ':' && char.trim() !== '') begin(char)
         return
@@ -230,7 +239,7 @@ function jsonReader(): JsonReader {
       for (const char of piece) read(char)
       const inText = mode === 'text' || mode === 'escape' || mode === 'code'
       if (inText && !isKey()) put(text, true)
-      return changed && paid >= size
+      return changed && (size <= perPiece || paid >= cost)
     },
     take() {
       if (!changed) return undefined

@@ -51,6 +51,12 @@ test('a value comes when the deltas since the last one count as much as what is 
   expect(held.map((value) => (value as unknown[]).length)).toEqual([10_000, 10_019, 10_039, 10_040])
   const long = await valuesOf([`[${before}"`, 'x'.repeat(1300)])
   expect(long).toHaveLength(2)
+  const members = Array.from({ length: 1000 }, (_, index) => `"k${index}":1,`)
+  const object = await valuesOf([`{${members.join('')}`, ...times(40, (index) => `"l${index}":1,`)])
+  // A member is as much as 8 items, and each delta of 7 or 8 characters counts for 568 or 576.
+  expect(object.map((value) => Object.keys(value as object).length)).toEqual([
+    1000, 1015, 1030, 1040,
+  ])
 })
 
 test('what was held back comes at the end of the answer, and before an error', async () => {
