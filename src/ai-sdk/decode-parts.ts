@@ -253,10 +253,10 @@ function sourceOf({ sourceType, url, title, filename, providerMetadata }: Value)
 }
 
 /** A source with its place in the text: V4 has them at the end of a text. */
-function citation(value: unknown, textStart: number): Source {
+function citation(value: unknown, textStart: number | undefined): Source {
   const { source, citedText, startIndex, endIndex } = asObject(value) ?? {}
   const placeOf = (index: unknown): number | undefined =>
-    typeof index === 'number' ? textStart + index : undefined
+    typeof index === 'number' && textStart !== undefined ? textStart + index : undefined
   return defined<Source>({
     ...sourceOf(asObject(source) ?? {}),
     text: asText(citedText),

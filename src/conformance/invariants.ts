@@ -458,9 +458,10 @@ function demandArguments(call: ToolCall, streamed: string | undefined): void {
   )
 }
 
-/** Whether a text of arguments may be more than JSON can hold: an infinite number, or too many levels. */
+/** Whether a text of arguments may be more than a call can hold: an infinite number, too many levels, a member named `__proto__`. */
 function isUnsafe(written: string | undefined): boolean {
-  return written !== undefined && (written.length > 500 || /\d[eE]\+?\d{3}/.test(written))
+  if (written === undefined) return false
+  return written.length > 500 || /\d[eE]\+?\d{3}|__proto__/.test(written)
 }
 
 function parsed(text: string): unknown {

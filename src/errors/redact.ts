@@ -19,8 +19,8 @@ const keyShapes: readonly RegExp[] = [
   /\b(api[ _-]?key[a-z ]{0,16}: *)(?!\/\/|https?:)[^\s,;"'[]{6,}/gi,
 ]
 
-/** A key that is masked with stars. In Markdown the same signs are emphasis. */
-const maskedKey = /[\w-]{2,64}\*{3,}[\w-]*|\*{3,}[\w-]{2,}/g
+/** A key that is masked with stars. In Markdown the same signs are emphasis. A row of stars is tried from its first one only. */
+const maskedKey = /[\w-]{2,64}\*{3,}[\w-]*|(?<!\*)\*{3,}[\w-]{2,}/g
 
 /** Replaces everything in a text that looks like an API key. */
 export function redact(text: string): string {

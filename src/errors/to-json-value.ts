@@ -1,7 +1,8 @@
 import type { JsonValue } from '../types/json.ts'
 
 /**
- * Any value as JSON, for the `cause` and the `metadata` of errors. A value that JSON cannot hold becomes a short text.
+ * Any value as JSON, for the `cause` and the `metadata` of errors. A value that JSON cannot hold becomes a short text; a member named
+ * `__proto__` is left out.
  *
  * Never throws: a cycle, a getter that throws and a depth beyond eight are described instead.
  */
@@ -46,7 +47,9 @@ function objectToJson(value: object, depth: number, above: readonly unknown[]): 
       return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
     if (value instanceof Map || value instanceof Set)
       return toJsonValue([...value], depth + 1, path)
-    const members = Object.entries(value).filter(([, member]) => member !== undefined)
+    const members = Object.entries(value).filter(
+      ([key, member]) => member !== undefined && key !== '__proto__',
+    )
     return Object.fromEntries(
       members.map(([key, member]) => [key, toJsonValue(member, depth + 1, path)]),
     )

@@ -30,23 +30,47 @@ export interface AnswerText {
 export function answerText({ wrapped, restore }: LoweredSchema): AnswerText {
   let raw = ''
   let emitted = ''
+  /** What may belong to the wrapper: all of its head so far, or a brace at the end and the spaces behind it. */
   let held = ''
   let place: 'head' | 'inside' | 'other' = wrapped ? 'head' : 'other'
+  /** How much of the wrapper's head has come. */
+  let seen = 0
 
+  /** What a delta leaves to emit. Every character is read once. */
+  const left = (delta: string): string => {
+    if (place === 'other') return delta
+    if (place === 'inside') {
+      const end = delta.trimEnd().length
+      if (end === 0 && held !== '') {
+        held += delta
+        return ''
+      }
+      const cut = delta.charAt(end - 1) === '}' ? end - 1 : delta.length
+      const text = held + delta.slice(0, cut)
+      held = delta.slice(cut)
+      return text
+    }
+    held += delta
+    for (let at = 0; at < delta.length; at++) {
+      const char = delta.charAt(at)
+      if (char === head.charAt(seen)) seen++
+      else if (char.trim() !== '' || isInName(seen)) {
+        place = 'other'
+        const text = held
+        held = ''
+        return text
+      }
+      if (seen === head.length) {
+        place = 'inside'
+        held = ''
+        return left(delta.slice(at + 1).trimStart())
+      }
+    }
+    return ''
+  }
   const push = (delta: string): string => {
     raw += delta
-    held += delta
-    if (place === 'head') {
-      const head = /^\s*\{\s*"value"\s*:\s*/.exec(held)?.[0]
-      if (head !== undefined) {
-        place = 'inside'
-        held = held.slice(head.length)
-      } else if ('{"value":'.startsWith(held.replaceAll(/\s/g, ''))) return ''
-      else place = 'other'
-    }
-    const cut = place === 'inside' ? closingBrace(held) : held.length
-    const piece = held.slice(0, cut)
-    held = held.slice(cut)
+    const piece = left(delta)
     emitted += piece
     return piece
   }
@@ -64,10 +88,12 @@ export function answerText({ wrapped, restore }: LoweredSchema): AnswerText {
   }
 }
 
-/** The position of a brace at the end of a text: it may close the wrapper. */
-function closingBrace(text: string): number {
-  const end = text.trimEnd().length
-  return text.charAt(end - 1) === '}' ? end - 1 : text.length
+/** The head of the wrapper. Spaces may be around its signs. */
+const head = '{"value":'
+
+/** Whether so much of the head ends inside the name, where no space may be. */
+function isInName(seen: number): boolean {
+  return seen > 1 && seen < head.length - 1
 }
 
 /** A call with its arguments in the form of the tool's own schema. */

@@ -16,10 +16,10 @@ export const maxCalls = 512
 /**
  * The check of everything that an adapter emits. What passes it can be saved, read and sent again.
  *
- * - A number that is not finite, a negative zero and what JSON cannot hold are dropped or settled. In the arguments of a call they
- *   leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
- * - Every call has an id of its own, in the answer and among the messages before it: the second call `c1` is `c1_2`. It has a
- *   `tool_call_started` before its other events.
+ * - A number that is not finite, a negative zero, a member named `__proto__` and what JSON cannot hold are dropped or settled. In the
+ *   arguments of a call they leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
+ * - Every call has an id of its own, in the answer and among the messages before it: the second call `c1` is `c1_2`. It can stand in an
+ *   address: a slash or a control character is `_`, and `..` is `__`. It has a `tool_call_started` before its other events.
  * - An image that is not legal is left out, and named in the metadata of the answer.
  * - An answer of too many calls or bytes, and a value nested too deeply, end in `too_large`; what came before is kept.
  *
@@ -116,6 +116,8 @@ interface KnownCalls {
 /** The calls that the adapter gave the same id, and how many of them were started and completed. */
 interface SharedId {
   readonly names: string[]
+  /** The number that the next id is made with. */
+  next: number
   started: number
   completed: number
 }
@@ -255,32 +257,40 @@ function sharedId(gate: Gate, given: string): SharedId {
   const { shared } = knownCalls(gate)
   let known = shared.get(given)
   if (known === undefined) {
-    known = { names: [], started: 0, completed: 0 }
+    known = { names: [], next: 2, started: 0, completed: 0 }
     shared.set(given, known)
   }
   return known
 }
 
-/**
- * The id of the nth call to which the adapter gave this id. The first keeps it, if no call before it has it.
- *
- * A slash is replaced: `a/b` is the call `b` of the agent in call `a`, and no model may name its calls like one of those.
- */
+/** The id of the nth call to which the adapter gave this id. The first keeps it, if it is legal and no call before it has it. */
 function idOf(gate: Gate, given: string, nth: number): string {
-  const { names } = sharedId(gate, given)
-  while (names.length < nth) names.push(freeId(gate, given))
-  return names[nth - 1] ?? given
+  const shared = sharedId(gate, given)
+  while (shared.names.length < nth) shared.names.push(freeId(gate, given, shared))
+  return shared.names[nth - 1] ?? given
 }
 
-function freeId(gate: Gate, given: string): string {
+/**
+ * An id that can stand in an address and in a log, with `_` in place of what cannot.
+ *
+ * `a/b` is the call `b` of the agent in call `a`, and no model may name its calls like one of those. `.` and `..`, encoded or not, are
+ * removed from every address, so that nobody could settle the call over HTTP. Half a surrogate pair cannot be encoded.
+ */
+function legalId(given: string): string {
+  if (/^(?:\.|%2e){1,2}$/i.test(given)) return given.replaceAll(/\.|%2e/gi, '_')
+  return given.replaceAll(/[/\p{Cc}\p{Cs}\u2028\u2029]/gu, '_')
+}
+
+function freeId(gate: Gate, given: string, shared: SharedId): string {
   const { facts } = gate
   const { taken, earlier } = knownCalls(gate)
   if (taken.size === maxCalls) throw tooManyCalls(facts)
-  const base = given.replaceAll('/', '_')
+  const base = legalId(given)
   let id = base
-  for (let nth = 2; id === '' || taken.has(id) || earlier.has(id); nth++) {
+  let tries = 0
+  while (id === '' || taken.has(id) || earlier.has(id)) {
     // A `newId` that repeats itself would never give a free id.
-    id = given === '' && nth < 8 ? facts.newId('call') : `${base || 'call'}_${nth}`
+    id = given === '' && tries++ < 6 ? facts.newId('call') : `${base || 'call'}_${shared.next++}`
   }
   taken.add(id)
   return id
@@ -385,6 +395,7 @@ export function readObject(
   const flaw = flawOf(value, 0)
   if (flaw === deep) return { problem: `are nested deeper than ${maxDepth} levels` }
   if (flaw === notFinite) return { problem: 'have a number that is too large' }
+  if (flaw === unsafe) return { problem: 'must not have a member named __proto__' }
   // Parsed from JSON.
   return { value: (flaw === plain ? value : settled(value)) as JsonObject }
 }
@@ -541,10 +552,13 @@ const plain = 0
 /** It holds something that JSON writes in another way or not at all. */
 const loose = 1
 
-/** It holds a number that is not finite. */
-const notFinite = 2
+/** It has a member named `__proto__`, at any depth. `Object.assign({}, value)` would take it for a prototype. */
+const unsafe = 2
 
-const deep = 3
+/** It holds a number that is not finite. */
+const notFinite = 3
+
+const deep = 4
 
 /** The worst flaw in a value. It looks no further when the value is nested too deeply. */
 function flawOf(value: unknown, depth: number): number {
@@ -557,6 +571,7 @@ function flawOf(value: unknown, depth: number): number {
   if (depth === maxDepth) return deep
   const isList = Array.isArray(value)
   let worst = isList || isPlainObject(value) ? plain : loose
+  if (!isList && Object.hasOwn(value, '__proto__')) worst = unsafe
   // A hole in a list counts as undefined.
   for (const member of isList ? value : Object.values(value)) {
     worst = Math.max(worst, flawOf(member, depth + 1))
@@ -590,12 +605,12 @@ function settled(value: unknown): JsonValue | undefined {
   }
   if (value === null) return null
   if (Array.isArray(value)) return value.map((item) => settled(item) ?? null)
-  const members = Object.keys(value).flatMap((key): [string, JsonValue][] => {
-    const member = settled(Reflect.get(value, key))
-    return member === undefined ? [] : [[key, member]]
-  })
-  // `fromEntries` defines members, so one named `__proto__` stays a member.
-  return Object.fromEntries(members)
+  const members: Record<string, JsonValue> = {}
+  for (const key of Object.keys(value)) {
+    const member = key === '__proto__' ? undefined : settled(Reflect.get(value, key))
+    if (member !== undefined) members[key] = member
+  }
+  return members
 }
 
 /** An object with each member settled by itself, so that the depth of a value is counted from that value. */

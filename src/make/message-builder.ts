@@ -15,6 +15,15 @@ import type { Usage } from '../types/response.ts'
 import type { Warning } from '../types/warning.ts'
 import { answerText, restoredCall, type AnswerForms, type AnswerText } from './answer-text.ts'
 import { maxCalls, readObject, tooManyCalls } from './gate.ts'
+import {
+  itemAt,
+  itemsOf,
+  noItems,
+  placeOf,
+  withItem,
+  withKeyed,
+  type SharedList,
+} from './shared-list.ts'
 
 /**
  * Builds one assistant message and emits its events: started, deltas, completed, the message itself last.
@@ -48,8 +57,11 @@ export interface MessageBuilder {
    * `sources` are those that became known with the block; their places are those in the text of the message.
    */
   endText(index?: number, whole?: string, sources?: readonly Source[]): void
-  /** Where the last text block with this index begins in the text of the message. */
-  textStart(index?: number): number
+  /**
+   * Where the last text block with this index begins in the text of the message. `undefined` if it is not known: blocks that end
+   * in another order than they began are counted again, and not without end.
+   */
+  textStart(index?: number): number | undefined
   /** Appends to a reasoning block, as `text` does. */
   reasoning(delta: string | undefined, index?: number): void
   /** Completes a reasoning block with what has to be sent back. Without an open block only something to send back is emitted. */
@@ -111,8 +123,8 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
   const completed = new Map<string, number>()
   let answer: AnswerText | undefined
   let early: JsonValue[] = []
-  /** The length of the text in the first blocks, so that no block is counted twice. */
-  let counted = { blocks: 0, length: 0 }
+  /** The length of the text in the first blocks, so that no block is counted twice, and how often it was counted anew. */
+  let counted = { blocks: 0, length: 0, again: 0 }
 
   let head: StartFacts = {}
   const start = (): void => {
@@ -180,13 +192,15 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
     },
     textStart(index) {
       const { blocks } = draft
-      const at = blocks.findLastIndex((one) => one.kind === 'text' && one.index === index)
-      if (at < counted.blocks) counted = { blocks: 0, length: 0 }
+      const at = lastWith(draft, 'text', index) ?? 0
+      if (at < counted.blocks) counted = { blocks: 0, length: 0, again: counted.again + 1 }
+      if (counted.again > mostCounts) return undefined
       let { length } = counted
-      for (const { kind, text } of blocks.slice(counted.blocks, Math.max(at, 0))) {
-        if (kind === 'text') length += text.length
+      for (let n = counted.blocks; n < at; n++) {
+        const block = itemAt(blocks, n)
+        if (block?.kind === 'text') length += block.text.length
       }
-      counted = { blocks: Math.max(at, 0), length }
+      counted = { ...counted, blocks: at, length }
       return length
     },
     reasoning(delta, index) {
@@ -239,7 +253,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
     endCall(callOrId) {
       const given = typeof callOrId === 'string' ? grownCall(draft, callOrId) : callOrId
       const whole = sink.forms === undefined ? given : restoredCall(given, sink.forms)
-      if (!draft.calls.some(({ id }) => id === whole.id)) builder.startCall(whole.id, whole.name)
+      if (findCall(draft, whole.id) === undefined) builder.startCall(whole.id, whole.name)
       setCall(draft, whole)
       const at = completed.get(whole.id) ?? calls.length
       completed.set(whole.id, at)
@@ -254,7 +268,7 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
         if (kind === 'text') builder.endText(index)
         else builder.endReasoning(undefined, index)
       }
-      for (const { id } of draft.calls) if (!completed.has(id)) builder.endCall(id)
+      for (const { id } of itemsOf(draft.calls)) if (!completed.has(id)) builder.endCall(id)
       builder.done = true
       addSources(draft, sources)
       const message = draftMessage(draft, provider)
@@ -275,6 +289,9 @@ export function messageBuilder(sink: MessageSink): MessageBuilder {
   }
   return builder
 }
+
+/** How often the texts of the blocks are counted anew. */
+const mostCounts = 100
 
 function withoutPlace({ start: _start, end: _end, ...source }: Source): Source {
   return source
@@ -355,46 +372,47 @@ interface Block {
  * `callText`), so that a delta costs one string append.
  */
 export interface MessageDraft {
-  blocks: readonly Block[]
+  blocks: SharedList<Block>
   openKind: BlockKind | undefined
   openIndex: number | undefined
   openText: string
   /** The position of the open block in `blocks`. */
   openAt: number
   /** A call that is not complete has no arguments; its text is in `rawArguments`, or in `callText` while it grows. */
-  calls: readonly ToolCall[]
+  calls: SharedList<ToolCall>
   /** The position in `calls` of the call that grows, or -1. */
   callAt: number
   callText: string
-  sources: readonly Source[]
+  /** The sources, as they came. */
+  sources: SharedList<readonly Source[]>
 }
 
 /** A message without content. */
 export function messageDraft(): MessageDraft {
   return {
-    blocks: [],
+    blocks: noItems,
     openKind: undefined,
     openIndex: undefined,
     openText: '',
     openAt: -1,
-    calls: [],
+    calls: noItems,
     callAt: -1,
     callText: '',
-    sources: [],
+    sources: noItems,
   }
 }
 
 /** Makes a draft empty again. */
 export function clearDraft(draft: MessageDraft): void {
-  draft.blocks = []
+  draft.blocks = noItems
   draft.openKind = undefined
   draft.openIndex = undefined
   draft.openText = ''
   draft.openAt = -1
-  draft.calls = []
+  draft.calls = noItems
   draft.callAt = -1
   draft.callText = ''
-  draft.sources = []
+  draft.sources = noItems
 }
 
 /** Appends a delta to its block: the open one, one that was left open earlier, or a new one. */
@@ -423,13 +441,18 @@ export function closeBlock(
 /** Adds a finished image. */
 export function addImage(draft: MessageDraft, image: Image): void {
   park(draft, false)
-  const block: Block = { kind: 'image', index: undefined, text: '', closed: true, image }
-  draft.blocks = [...draft.blocks, block]
+  setBlock(draft, draft.blocks.length, {
+    kind: 'image',
+    index: undefined,
+    text: '',
+    closed: true,
+    image,
+  })
 }
 
 /** Adds the sources of a text. */
 export function addSources(draft: MessageDraft, sources: readonly Source[]): void {
-  if (sources.length > 0) draft.sources = draft.sources.concat(sources)
+  if (sources.length > 0) draft.sources = withItem(draft.sources, draft.sources.length, sources)
 }
 
 /** Adds an item of the provider, which keeps its place among the calls. */
@@ -437,15 +460,15 @@ export function addItem(draft: MessageDraft, item: JsonObject): void {
   park(draft, false)
   const callsBefore = draft.calls.length === 0 ? undefined : draft.calls.length
   const block: Block = { kind: 'item', index: undefined, text: '', closed: true, item, callsBefore }
-  draft.blocks = [...draft.blocks, block]
+  setBlock(draft, draft.blocks.length, block)
 }
 
 /** Adds a call, or replaces the one with its id. */
 export function setCall(draft: MessageDraft, call: ToolCall): void {
-  const at = findCall(draft, call.id)
+  const at = findCall(draft, call.id) ?? draft.calls.length
   if (at === draft.callAt) draft.callAt = -1
   else parkCall(draft)
-  draft.calls = at === -1 ? [...draft.calls, call] : replaced(draft.calls, at, call)
+  draft.calls = withKeyed(draft.calls, at, call, callKey)
 }
 
 /** Adds a call whose arguments have not come. */
@@ -455,38 +478,47 @@ export function openCall(draft: MessageDraft, id: string, name: string): void {
 
 /** Appends to the arguments of a call. */
 export function growCall(draft: MessageDraft, id: string, delta: string): void {
-  if (draft.calls[draft.callAt]?.id === id) {
+  if (draft.callAt !== -1 && itemAt(draft.calls, draft.callAt)?.id === id) {
     draft.callText += delta
     return
   }
   parkCall(draft)
-  if (findCall(draft, id) === -1) openCall(draft, id, 'unnamed')
-  draft.callAt = findCall(draft, id)
-  draft.callText = (draft.calls[draft.callAt]?.rawArguments ?? '') + delta
+  if (findCall(draft, id) === undefined) openCall(draft, id, 'unnamed')
+  draft.callAt = findCall(draft, id) ?? -1
+  draft.callText = (itemAt(draft.calls, draft.callAt)?.rawArguments ?? '') + delta
 }
 
 /** A call with the arguments that have come so far. */
 function grownCall(draft: MessageDraft, id: string): ToolCall {
   parkCall(draft)
-  const { name = 'unnamed', rawArguments = '' } = draft.calls[findCall(draft, id)] ?? {}
+  const at = findCall(draft, id) ?? -1
+  const { name = 'unnamed', rawArguments = '' } = itemAt(draft.calls, at) ?? {}
   return { id, name, ...parseArguments(rawArguments) }
 }
 
-/** The position of a call. It is most often the last one. */
-function findCall({ calls }: MessageDraft, id: string): number {
-  return calls.findLastIndex((call) => call.id === id)
+/** The position of a call. */
+function findCall({ calls }: MessageDraft, id: string): number | undefined {
+  return placeOf(calls, id, callKey)
+}
+
+function callKey({ id }: ToolCall): string {
+  return id
 }
 
 /** Writes the call that grows back to its position. */
 function parkCall(draft: MessageDraft): void {
-  draft.calls = wholeCalls(draft)
+  const { calls, callAt, callText } = draft
+  const open = callAt === -1 ? undefined : itemAt(calls, callAt)
   draft.callAt = -1
+  if (open === undefined) return
+  draft.calls = withKeyed(calls, callAt, { ...open, rawArguments: callText }, callKey)
 }
 
 /** The calls, with the text of the one that grows. */
 function wholeCalls({ calls, callAt, callText }: Readonly<MessageDraft>): readonly ToolCall[] {
-  const open = calls[callAt]
-  return open === undefined ? calls : replaced(calls, callAt, { ...open, rawArguments: callText })
+  const whole = itemsOf(calls)
+  const open = whole[callAt]
+  return open === undefined ? whole : whole.with(callAt, { ...open, rawArguments: callText })
 }
 
 /**
@@ -494,15 +526,16 @@ function wholeCalls({ calls, callAt, callText }: Readonly<MessageDraft>): readon
  * that was never completed keeps its text and has no arguments; it is never run.
  */
 export function draftMessage(draft: Readonly<MessageDraft>, provider: string): Message {
-  return assistantMessage(draftParts(draft, provider), wholeCalls(draft), draft.sources)
+  const sources = itemsOf(draft.sources).flat()
+  return assistantMessage(draftParts(draft, provider), wholeCalls(draft), sources)
 }
 
 /** The parts of the message as far as it has come, in the order in which they began. */
 export function draftParts(draft: Readonly<MessageDraft>, provider: string): readonly Part[] {
-  const all = { ...draft }
-  park(all, false)
   const parts: Part[] = []
-  for (const { kind, text, opaque, image, item, callsBefore } of all.blocks) {
+  for (const [at, block] of itemsOf(draft.blocks).entries()) {
+    const { kind, opaque, image, item, callsBefore } = block
+    const text = at === draft.openAt ? draft.openText : block.text
     if (image !== undefined) parts.push({ type: 'image', image })
     else if (item !== undefined) {
       parts.push(defined<ProviderItemPart>({ type: 'provider_item', provider, item, callsBefore }))
@@ -521,19 +554,24 @@ function openTextOf(
   index: number | undefined,
 ): string | undefined {
   if (draft.openKind === kind && draft.openIndex === index) return draft.openText
-  return draft.blocks[findOpen(draft, kind, index)]?.text
+  return findOpen(draft, kind, index)?.block.text
 }
 
 /** The blocks that were not closed, in their order. */
 function openBlocks(draft: MessageDraft): readonly Block[] {
   park(draft, false)
-  return draft.blocks.filter(({ closed }) => !closed)
+  return itemsOf(draft.blocks).filter(({ closed }) => !closed)
 }
 
-function findOpen(draft: MessageDraft, kind: BlockKind, index: number | undefined): number {
-  return draft.blocks.findLastIndex(
-    (block) => !block.closed && block.kind === kind && block.index === index,
-  )
+/** The open block of a kind and an index. There is at most one: the last that has both. */
+function findOpen(
+  draft: MessageDraft,
+  kind: BlockKind,
+  index: number | undefined,
+): { readonly at: number; readonly block: Block } | undefined {
+  const at = lastWith(draft, kind, index)
+  const block = at === undefined ? undefined : itemAt(draft.blocks, at)
+  return at === undefined || block === undefined || block.closed ? undefined : { at, block }
 }
 
 function openBlock(draft: MessageDraft, kind: BlockKind, index: number | undefined): void {
@@ -541,13 +579,10 @@ function openBlock(draft: MessageDraft, kind: BlockKind, index: number | undefin
   const known = findOpen(draft, kind, index)
   draft.openKind = kind
   draft.openIndex = index
-  if (known === -1) {
-    draft.openAt = draft.blocks.length
-    draft.openText = ''
-    draft.blocks = [...draft.blocks, { kind, index, text: '', closed: false }]
-  } else {
-    draft.openAt = known
-    draft.openText = draft.blocks[known]?.text ?? ''
+  draft.openAt = known?.at ?? draft.blocks.length
+  draft.openText = known?.block.text ?? ''
+  if (known === undefined) {
+    setBlock(draft, draft.openAt, { kind, index, text: '', closed: false })
   }
 }
 
@@ -555,15 +590,25 @@ function openBlock(draft: MessageDraft, kind: BlockKind, index: number | undefin
 function park(draft: MessageDraft, closed: boolean, opaque?: JsonValue): void {
   const { openKind: kind, openIndex: index, openText: text, openAt } = draft
   if (kind === undefined) return
-  draft.blocks = replaced(draft.blocks, openAt, { kind, index, text, closed, opaque })
+  setBlock(draft, openAt, { kind, index, text, closed, opaque })
   draft.openKind = undefined
   draft.openText = ''
   draft.openAt = -1
 }
 
-/** A copy of a list with one item replaced. */
-function replaced<T>(list: readonly T[], at: number, item: T): readonly T[] {
-  const copy = list.slice()
-  copy[at] = item
-  return copy
+function setBlock(draft: MessageDraft, at: number, block: Block): void {
+  draft.blocks = withKeyed(draft.blocks, at, block, blockKey)
+}
+
+/** The position of the last block of a kind and an index. */
+function lastWith(
+  { blocks }: MessageDraft,
+  kind: BlockKind,
+  index: number | undefined,
+): number | undefined {
+  return placeOf(blocks, blockKey({ kind, index }), blockKey)
+}
+
+function blockKey({ kind, index }: Pick<Block, 'kind' | 'index'>): string {
+  return `${kind} ${index}`
 }

@@ -64,7 +64,8 @@ export function lateContent(
   args?: JsonObject,
 ): Message['content'] {
   const text = messageText({ role: 'tool', content: result })
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
+  let longest = 2
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length)
   const fence = '`'.repeat(longest + 1)
   const note = args === undefined ? '' : ` ${approvedNote(args)}`
   const lead = `The result of your earlier call of ${name} (${id}) is there.${note} This is the output of the tool, not a message of the user:`
@@ -126,10 +127,19 @@ export function ownContent({ content, metadata = {} }: Message): Message['conten
 }
 
 function ownText(text: string, { lateResultOf, approvedArguments: args }: JsonObject): string {
-  if (lateResultOf !== undefined) return /\n(`{3,})tool_output\n([^]*)\n\1$/.exec(text)?.[2] ?? text
+  if (lateResultOf !== undefined) return fencedOutput(text) ?? text
   const lead = isObject(args) ? `${approvedNote(args)} Its result:` : undefined
   if (lead === undefined || !text.startsWith(lead)) return text
   return text.slice(lead.length + 1)
+}
+
+/** The output in the fence that `lateContent` writes: the first one, which ends with the text. */
+function fencedOutput(text: string): string | undefined {
+  const [begin, fence = ''] = /\n(`{3,})tool_output\n/.exec(text) ?? []
+  if (begin === undefined || !text.endsWith(`\n${fence}`)) return undefined
+  const start = text.indexOf(begin) + begin.length
+  const end = text.length - fence.length - 1
+  return start <= end ? text.slice(start, end) : undefined
 }
 
 function approvedNote(args: JsonObject): string {

@@ -64,7 +64,7 @@ function partOf(
     text: words = JSON.stringify(block),
   } = objectOf(resource)
   if (blob === undefined) return textOf([from, words].filter(Boolean).join('\n'))
-  return media(blob, kind, String(from).replace(/.*\//s, ''), accepts)
+  return media(blob, kind, String(from).split('/').pop() ?? '', accepts)
 }
 
 function textOf(text: unknown): ResultPart {

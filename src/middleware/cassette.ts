@@ -147,7 +147,7 @@ const secretShapes: readonly (readonly [string, RegExp])[] = [
   ['a signed address', /[?&](?:X-Amz-Signature|X-Goog-Signature|sig|signature)=[\w%+/=-]{16,}/i],
   [
     'a password',
-    /\b(?:password|passwd|passphrase|secret|access[ _-]?token)["']?\s*[:=]\s*["']?(?=[^\s"']*\d)(?=[^\s"']*[a-z])[^\s"',;[]{8,}/i,
+    /\b(?:password|passwd|passphrase|secret|access[ _-]?token)["']?\s*[:=]\s*["']?(?=[^\s"']{0,255}\d)(?=[^\s"']{0,255}[a-z])[^\s"',;[]{8,}/i,
   ],
 ]
 

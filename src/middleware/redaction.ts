@@ -240,7 +240,7 @@ function digested({
   readonly mimeType: string
   readonly name?: string
 }): { type: 'id'; id: string; provider: string; mimeType: string } {
-  const bytes = Math.floor((base64.length * 3) / 4) - (/=*$/.exec(base64)?.[0].length ?? 0)
+  const bytes = Math.floor((base64.length * 3) / 4) - (/={0,2}$/.exec(base64)?.[0].length ?? 0)
   const facts = [
     ...(name === undefined ? [] : [name]),
     `${bytes} bytes`,

@@ -1,4 +1,5 @@
 import { AdapterError } from '../errors/errors.ts'
+import { itemsOf, withItem } from '../make/shared-list.ts'
 import {
   askedMessage,
   interruptedMessage,
@@ -301,11 +302,8 @@ function addToolMessage(state: Collector, message: Message): void {
   state.toolMessages = [...state.toolMessages, message]
   // A run that was cut and goes on has its calls from the session.
   if (state.tail.length === 0) state.tail = tailOf(state)
-  const at = state.tail.findIndex(({ toolCallId }) => toolCallId === id)
-  if (at === -1) return
-  const tail = state.tail.slice()
-  tail[at] = message
-  state.tail = tail
+  const at = itemsOf(state.tail).findIndex(({ toolCallId }) => toolCallId === id)
+  if (at !== -1) state.tail = withItem(state.tail, at, message)
 }
 
 /** The result of a call is no longer needed: it is told, or asked about. */

@@ -10,6 +10,7 @@ import type { Tool } from '../contracts/tool.ts'
 import { ValidationError } from '../errors/errors.ts'
 import { json, refusal } from '../schema/checks.ts'
 import type { Issue } from '../types/error-data.ts'
+import { parseWithoutProto } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import type { ModelResponse } from '../types/response.ts'
@@ -181,7 +182,7 @@ function readJson(text: string): { readonly json: JsonValue } | undefined {
 
 function parsed(text: string | undefined): { readonly json: JsonValue } | undefined {
   try {
-    return text === undefined ? undefined : { json: JSON.parse(text) as JsonValue } // JSON was parsed.
+    return text === undefined ? undefined : { json: parseWithoutProto(text) as JsonValue } // JSON was parsed.
   } catch {
     return undefined
   }

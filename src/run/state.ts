@@ -14,6 +14,14 @@ import {
   setCall,
   type MessageDraft,
 } from '../make/message-builder.ts'
+import {
+  itemAt,
+  itemsOf,
+  noItems,
+  sharedList,
+  withItem,
+  type SharedList,
+} from '../make/shared-list.ts'
 import { interruptedMessage } from '../make/tool-messages.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
@@ -70,7 +78,7 @@ export interface Collector extends MessageDraft {
   /** The tool messages of this step, in the order of arrival. */
   toolMessages: readonly Message[]
   /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
-  tail: readonly Message[]
+  tail: SharedList<Message>
   /** The halts of this step, in the order of arrival. */
   halts: readonly ToolHalt[]
   /** The calls of this step that wait for approval, in the order of arrival. */
@@ -138,7 +146,7 @@ function noMessage() {
     started: none,
     results: none,
     toolMessages: none,
-    tail: none,
+    tail: noItems,
     halts: none,
     requested: none,
   } satisfies Partial<Collector>)
@@ -228,13 +236,17 @@ function completeMessage(state: Collector, event: Completed): void {
 
 /** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
 function markCalls(state: Collector): void {
-  const added = state.calls[state.tail.length]
-  if (added !== undefined) state.tail = [...state.tail, interruptedMessage(added.id, 'interrupted')]
+  const at = state.tail.length
+  const added = at < state.calls.length ? itemAt(state.calls, at) : undefined
+  if (added === undefined) return
+  state.tail = withItem(state.tail, at, interruptedMessage(added.id, 'interrupted'))
 }
 
 /** The messages after the answer as it is now. */
-export function tailOf(state: Collector): readonly Message[] {
-  return callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls)
+export function tailOf(state: Collector): SharedList<Message> {
+  return sharedList(
+    callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls),
+  )
 }
 
 /**
@@ -251,7 +263,7 @@ export function clearMessage(state: Collector): void {
   state.started = none
   state.results = none
   state.toolMessages = none
-  state.tail = none
+  state.tail = noItems
   state.halts = none
   state.requested = none
 }
@@ -337,7 +349,7 @@ export function partialMessages(
   const reason = interruptedReason(state)
   const { tail } = state
   const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
-  return [message, ...(known ? tail : callMessages(state, calls, reason, open))]
+  return [message, ...(known ? itemsOf(tail) : callMessages(state, calls, reason, open))]
 }
 
 /** A message for each call: its result, or a mark. */
@@ -351,7 +363,7 @@ function callMessages(
   const messages: Message[] = []
   calls.forEach(({ id }, index) => {
     const answer = answers.get(id)
-    const mark = tail[index]
+    const mark = itemAt(tail, index)
     if (answer !== undefined) messages.push(answer)
     else if (open.has(id)) return
     else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)

@@ -12,7 +12,7 @@ export function absentNulls(schema: JsonObject): ((value: JsonValue) => JsonValu
   if (!hasOptional(schema)) return undefined
   return (value) => {
     try {
-      return dropped(schema, value, { root: schema, steps: 0 })
+      return dropped(schema, value, walkThrough(schema))
     } catch {
       // Too deep, or too many choices inside choices: the validation judges the value as it is.
       return value
@@ -24,10 +24,8 @@ export function absentNulls(schema: JsonObject): ((value: JsonValue) => JsonValu
 function hasOptional(node: JsonValue): boolean {
   if (isList(node)) return node.some(hasOptional)
   if (!isObject(node)) return false
-  const required = listOf(node['required'])
-  return (
-    namesOf(node).some((name) => !required.includes(name)) || Object.values(node).some(hasOptional)
-  )
+  const required = new Set(listOf(node['required']))
+  return namesOf(node).some((name) => !required.has(name)) || Object.values(node).some(hasOptional)
 }
 
 /** The names of the properties that a schema knows. */
@@ -40,6 +38,15 @@ function namesOf({ properties, propertyNames }: JsonObject): readonly JsonValue[
 interface Walk {
   readonly root: JsonObject
   steps: number
+  /** The parts of the schema that were read, without references and `allOf`. */
+  readonly flat: Map<JsonValue, JsonObject>
+  /** The names of the properties that may be left out, by the parts that name them. */
+  readonly optional: Map<JsonObject, ReadonlySet<JsonValue>>
+}
+
+/** The beginning of a walk through a schema. */
+export function walkThrough(root: JsonObject, steps = 0): Walk {
+  return { root, steps, flat: new Map(), optional: new Map() }
 }
 
 /** Choices that contain themselves can be tried in more ways than there is time for. */
@@ -91,10 +98,19 @@ function dropped(node: JsonValue, value: JsonValue, walk: Walk): JsonValue {
 function isAbsent(schema: JsonObject, name: string, member: JsonValue, walk: Walk): boolean {
   return (
     member === null &&
-    namesOf(schema).includes(name) &&
-    !listOf(schema['required']).includes(name) &&
+    optionalOf(schema, walk).has(name) &&
     !fits(memberOf(schema, name, withoutNulls), null, walk, withoutNulls)
   )
+}
+
+function optionalOf(schema: JsonObject, { optional }: Walk): ReadonlySet<JsonValue> {
+  let names = optional.get(schema)
+  if (names === undefined) {
+    const required = new Set(listOf(schema['required']))
+    names = new Set(namesOf(schema).filter((name) => !required.has(name)))
+    optional.set(schema, names)
+  }
+  return names
 }
 
 /** Whether a value has the form of a schema. What only narrows a value is not looked at. */
@@ -129,11 +145,16 @@ function isListed(values: readonly JsonValue[], value: JsonValue): boolean {
 function readable(node: JsonValue, walk: Walk): JsonObject {
   walk.steps++
   if (walk.steps > maxSteps) throw new RangeError('too many choices')
-  try {
-    return flatten(node, { provider: '', path: '', root: walk.root, refs: [] }).schema
-  } catch {
-    return {}
+  let schema = walk.flat.get(node)
+  if (schema === undefined) {
+    try {
+      schema = flatten(node, { provider: '', path: '', root: walk.root, refs: [] }).schema
+    } catch {
+      schema = {}
+    }
+    walk.flat.set(node, schema)
   }
+  return schema
 }
 
 function itemOf(schema: JsonObject, index: number): JsonValue {

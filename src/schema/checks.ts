@@ -234,7 +234,7 @@ export const timeoutMs: Check = must(
 
 /**
  * A JSON value. Everything that JSON cannot hold is reported with its path: a `Map`, `NaN`, a function, a cycle. So is a value
- * nested deeper than `maxDepth`.
+ * nested deeper than `maxDepth`, and a member named `__proto__`.
  */
 export const json: Check = (value) => jsonIssues(value, new Set())
 
@@ -249,12 +249,18 @@ function jsonIssues(value: unknown, above: Set<unknown>): readonly Issue[] {
   if (!list && !isPlainObject(value)) return notJson(describe(value))
   if (above.has(value)) return notJson('a cycle: it contains itself')
   if (above.size >= maxDepth) return notJson(`one nested deeper than ${maxDepth} levels`)
+  if (!list && Object.hasOwn(value, '__proto__')) return within('__proto__', unsafeName)
   above.add(value)
   const inside: Check = (member) => jsonIssues(member, above)
   const issues = (list ? listOf(inside) : recordOf(inside))(value)
   above.delete(value)
   return issues
 }
+
+/** `Object.assign({}, value)` would take such a member for a prototype. */
+const unsafeName: readonly Issue[] = [
+  { path: '', problem: 'must be absent: no value may have a member of this name' },
+]
 
 function notJson(what: string): readonly Issue[] {
   return [{ path: '', problem: `must be a JSON value, not ${what}` }]

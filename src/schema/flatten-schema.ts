@@ -1,6 +1,7 @@
 import { AdapterError } from '../errors/errors.ts'
-import { isObject } from '../types/guards.ts'
+import { isObject, setMember } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
+import { maxDepth } from './checks.ts'
 
 /** Where a schema is: its path for messages, the schema that its references start at, and how it was reached. */
 export interface SchemaPosition {
@@ -78,7 +79,7 @@ export function flatten<At extends SchemaPosition>(
   const parts = listOf(allOf)
   const bases = $ref === undefined ? parts : [undefined, ...parts]
   const isAlone = bases.length === 1 && Object.keys(constraintsOf(own)).length === 0
-  let flat: JsonObject = {}
+  const flat: JsonObject[] = []
   let { refs } = at
   for (const part of bases) {
     const isRef = part === undefined
@@ -89,10 +90,10 @@ export function flatten<At extends SchemaPosition>(
       throw recursive(at, isRef ? $ref : undefined)
     }
     refs = base.at.refs
-    flat = merge(flat, base.schema, at)
+    flat.push(base.schema)
   }
   // Keywords beside a reference come last, so their annotations hold.
-  return { schema: merge(flat, own, at), at: { ...at, refs } }
+  return { schema: merged([...flat, own], at), at: { ...at, refs } }
 }
 
 /** The schema that a reference names. */
@@ -101,6 +102,9 @@ function referred<At extends SchemaPosition>(ref: JsonValue, at: At): FlatSchema
   const open = at.refs.find((known) => known.pointer === pointer)
   if (open?.passed === 'nothing') throw recursive(at, ref)
   if (open !== undefined) return { schema: { $ref: pointer }, at }
+  if (at.refs.length > maxDepth) {
+    throw unsupported(at, `has references nested deeper than ${maxDepth} levels`)
+  }
   return flatten(target, { ...at, refs: [...at.refs, { pointer, passed: 'nothing' }] })
 }
 
@@ -169,52 +173,92 @@ export function targetOf(
   return { pointer, target }
 }
 
-/** One schema that means the same as two. Annotations are those of the second. */
-function merge(left: JsonObject, right: JsonObject, at: SchemaPosition): JsonObject {
-  const result: Record<string, JsonValue> = { ...left }
-  for (const [key, value] of Object.entries(right)) {
-    const known = result[key]
-    const merged = known === undefined ? value : mergeKeyword(key, known, value)
-    if (merged === undefined) throw unsupported(at, `combines two different values of ${key}`)
-    result[key] = merged
+/** One schema that means the same as all of these. Annotations are those of the last one. */
+function merged(schemas: readonly JsonObject[], at: SchemaPosition): JsonObject {
+  const result: Record<string, JsonValue> = {}
+  const made: Made = new Set()
+  for (const schema of schemas) {
+    for (const [key, value] of Object.entries(schema)) {
+      const known = result[key]
+      const both = known === undefined ? value : mergeKeyword(key, known, value, made)
+      if (both === undefined) throw unsupported(at, `combines two different values of ${key}`)
+      result[key] = both
+    }
   }
+  const { required } = result
+  if (made.has(required)) result['required'] = [...new Set(listOf(required))]
   return result
 }
 
-function mergeKeyword(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
-  if (annotations.has(key) || JSON.stringify(left) === JSON.stringify(right)) return right
+/** The values that a merge has made. They are added to, so that many schemas are not copied again for each of them. */
+type Made = Set<unknown>
+
+function mergeKeyword(
+  key: string,
+  left: JsonValue,
+  right: JsonValue,
+  made: Made,
+): JsonValue | undefined {
+  if (annotations.has(key)) return right
   switch (key) {
-    case 'properties':
-      return isObject(left) && isObject(right) ? { ...left, ...bothOf(left, right) } : undefined
-    case 'required':
-      return [...new Set([...listOf(left), ...listOf(right)])]
+    case 'properties': {
+      if (!isObject(left) || !isObject(right)) return undefined
+      // Made here, or a copy that is.
+      const members = (made.has(left) ? left : { ...left }) as Record<string, JsonValue>
+      made.add(members)
+      for (const [name, schema] of Object.entries(right)) {
+        const known = Object.hasOwn(members, name) ? members[name] : undefined
+        setMember(members, name, known === undefined ? schema : bothOf(known, schema, made))
+      }
+      return members
+    }
+    case 'required': {
+      // As above.
+      const names = (made.has(left) ? left : [...listOf(left)]) as JsonValue[]
+      made.add(names)
+      for (const name of listOf(right)) names.push(name)
+      return names
+    }
     case 'items':
     case 'propertyNames':
-      return { allOf: [left, right] }
+      return bothOf(left, right, made)
     case 'additionalProperties':
       // Each side closes its own object and means the merged one: properties of the other side stay legal.
-      return left !== false && right !== false && { allOf: [left, right] }
-    case 'enum':
-      return listOf(left).filter((value) => listOf(right).includes(value))
-    case 'type': {
-      const types = typesOf(left).flatMap((one) =>
-        typesOf(right).flatMap((two) => common(one, two)),
-      )
-      return types.length === 0 ? undefined : [...new Set(types)]
-    }
+      return left !== false && right !== false && bothOf(left, right, made)
     default:
-      if (typeof left !== 'number' || typeof right !== 'number') return undefined
-      if (/^min|Minimum$/.test(key)) return Math.max(left, right)
-      return /^max|Maximum$/.test(key) ? Math.min(left, right) : undefined
+      return isSame(left, right) ? right : mergeValues(key, left, right)
   }
 }
 
-/** The properties of the second schema, as both want them. */
-function bothOf(left: JsonObject, right: JsonObject): JsonObject {
-  return mapMembers(right, (schema, name) => {
-    const known = Object.hasOwn(left, name) ? left[name] : undefined
-    return known === undefined ? schema : { allOf: [known, schema] }
-  })
+/** A schema that is both. */
+function bothOf(left: JsonValue, right: JsonValue, made: Made): JsonValue {
+  if (isObject(left) && made.has(left)) {
+    const parts = left['allOf'] as JsonValue[] // As it was made here.
+    parts.push(right)
+    return left
+  }
+  if (isSame(left, right)) return right
+  const both = { allOf: [left, right] }
+  made.add(both)
+  return both
+}
+
+function isSame(left: JsonValue, right: JsonValue): boolean {
+  return JSON.stringify(left) === JSON.stringify(right)
+}
+
+function mergeValues(key: string, left: JsonValue, right: JsonValue): JsonValue | undefined {
+  if (key === 'enum') {
+    const values = new Set(listOf(right))
+    return listOf(left).filter((value) => values.has(value))
+  }
+  if (key === 'type') {
+    const types = typesOf(left).flatMap((one) => typesOf(right).flatMap((two) => common(one, two)))
+    return types.length === 0 ? undefined : [...new Set(types)]
+  }
+  if (typeof left !== 'number' || typeof right !== 'number') return undefined
+  if (/^min|Minimum$/.test(key)) return Math.max(left, right)
+  return /^max|Maximum$/.test(key) ? Math.min(left, right) : undefined
 }
 
 function common(one: string, two: string): readonly string[] {

@@ -1,7 +1,7 @@
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
-import { describe, fine, join, refuse, unknownKey, within } from './checks.ts'
+import { describe, fine, isFull, join, maxDepth, refuse, unknownKey, within } from './checks.ts'
 import { patternOf } from './derive-schema.ts'
 import { listOf, targetOf, typeOf } from './flatten-schema.ts'
 
@@ -9,12 +9,16 @@ import { listOf, targetOf, typeOf } from './flatten-schema.ts'
  * The problems of a value by a JSON Schema (2020-12, the part that tools and formats use).
  *
  * References within the schema are followed, also recursive ones. Unknown and malformed keywords are ignored; nothing
- * throws. `format` is checked for date, date-time, email, uri and uuid. The work grows with the sizes of the schema and the value, and
- * not with the number of ways through the references: a definition judges the same value once.
+ * throws. `format` is checked for date, date-time, email, uri and uuid. The work grows with the size of the schema and with that of the
+ * value, and not with the number of ways through the references: a definition judges the same value once. A pattern is run on at most
+ * `maxPatternText` characters; a longer text is a problem.
  */
 export function schemaIssues(schema: JsonObject | boolean, value: unknown): readonly Issue[] {
   return check(schema, value, { root: schema, judged: new Map() })
 }
+
+/** The longest text that a pattern of a schema is run on. Many patterns take the square of a text's length, or worse. */
+const maxPatternText = 10_000
 
 /** The whole schema, and what the targets of references said about values so far. */
 interface Context {
@@ -101,12 +105,15 @@ const applicators: Readonly<Record<string, Applicator>> = {
     const branch = check(condition, value, context).length === 0 ? 'then' : 'else'
     return check(schema[branch], value, context)
   },
-  required: (keys, value) =>
-    listOf(keys).flatMap((key) =>
-      typeof key === 'string' && isObject(value) && !Object.hasOwn(value, key)
-        ? [{ path: key, problem: 'is missing' }]
-        : [],
-    ),
+  required: (keys, value) => {
+    let issues = fine
+    for (const key of isObject(value) ? listOf(keys) : []) {
+      if (isFull(issues)) break
+      if (typeof key === 'string' && isObject(value) && !Object.hasOwn(value, key))
+        issues = join(issues, within(key, [{ path: '', problem: 'is missing' }]))
+    }
+    return issues
+  },
   properties: (schemas, value, context) =>
     eachMember(value, (key, member) =>
       isObject(schemas) && Object.hasOwn(schemas, key)
@@ -114,20 +121,23 @@ const applicators: Readonly<Record<string, Applicator>> = {
         : fine,
     ),
   patternProperties: (schemas, value, context) =>
-    eachMember(value, (key, member) =>
-      eachMember(schemas, (pattern, schema) =>
-        matches(pattern, key) ? within(key, check(schema, member, context)) : fine,
-      ),
-    ),
-  additionalProperties: (additional, value, context, { properties, patternProperties }) =>
     eachMember(value, (key, member) => {
+      if (key.length > maxPatternText && isObject(schemas)) return within(key, [tooLong])
+      return eachMember(schemas, (pattern, schema) =>
+        matches(pattern, key) ? within(key, check(schema, member, context)) : fine,
+      )
+    }),
+  additionalProperties: (additional, value, context, { properties, patternProperties }) => {
+    const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : []
+    const names = isObject(properties) ? Object.keys(properties) : []
+    return eachMember(value, (key, member) => {
       const named = isObject(properties) && Object.hasOwn(properties, key)
-      const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : []
       if (named || patterns.some((pattern) => matches(pattern, key))) return fine
       return additional === false
-        ? [unknownKey(key, isObject(properties) ? Object.keys(properties) : [])]
+        ? [unknownKey(key, names)]
         : within(key, check(additional, member, context))
-    }),
+    })
+  },
   propertyNames: (schema, value, context) =>
     eachMember(value, (key) => within(key, check(schema, key, context))),
   prefixItems: (schemas, value, context) =>
@@ -172,7 +182,10 @@ function eachMember(
 ): readonly Issue[] {
   let issues = fine
   if (isObject(value)) {
-    for (const key of Object.keys(value)) issues = join(issues, look(key, value[key]))
+    for (const key of Object.keys(value)) {
+      if (isFull(issues)) break
+      issues = join(issues, look(key, value[key]))
+    }
   }
   return issues
 }
@@ -185,7 +198,8 @@ function eachItem(
 ): readonly Issue[] {
   let issues = fine
   if (Array.isArray(value)) {
-    for (let index = from; index < Math.min(to, value.length); index++) {
+    const end = Math.min(to, value.length)
+    for (let index = from; index < end && !isFull(issues); index++) {
       issues = join(issues, within(index, look(value[index], index)))
     }
   }
@@ -224,28 +238,34 @@ const assertions: Readonly<Record<string, Assertion>> = {
   minProperties: bound(members, atLeast, 'have at least', ' members'),
   maxProperties: bound(members, atMost, 'have at most', ' members'),
   const: (wanted, value) =>
-    sameJson(wanted, value)
-      ? undefined
-      : `must be ${JSON.stringify(wanted)}, not ${describe(value)}`,
+    sameJson(wanted, value) ? undefined : `must be ${written(wanted)}, not ${describe(value)}`,
   enum: (words, value) =>
     !Array.isArray(words) || words.some((word) => sameJson(word, value))
       ? undefined
-      : `must be one of ${words
-          .slice(0, 24)
-          .map((word) => JSON.stringify(word))
-          .join(', ')}, not ${describe(value)}`,
-  pattern: (pattern, value) =>
-    typeof value !== 'string' || matches(pattern, value)
+      : `must be one of ${words.slice(0, 24).map(written).join(', ')}, not ${describe(value)}`,
+  pattern: (pattern, value) => {
+    if (typeof value !== 'string' || typeof pattern !== 'string') return undefined
+    if (value.length > maxPatternText) return tooLong.problem
+    return matches(pattern, value)
       ? undefined
-      : `must match ${String(pattern)}, not ${describe(value)}`,
+      : `must match ${shortened(pattern)}, not ${describe(value)}`
+  },
   format: (name, value) =>
     typeof value !== 'string' || typeof name !== 'string' || formats[name]?.(value) !== false
       ? undefined
       : `must be a ${name}, not ${describe(value)}`,
   uniqueItems: (wanted, value) =>
-    wanted !== true || !Array.isArray(value) || allDifferent(value)
-      ? undefined
-      : 'must not contain an item twice',
+    wanted === true && Array.isArray(value) ? repeatedItem(value) : undefined,
+}
+
+const tooLong: Issue = {
+  path: '',
+  problem: `must have at most ${maxPatternText} characters: a pattern is not run on more`,
+}
+
+/** A value of the schema, for the text of a problem. */
+function written(value: unknown): string {
+  return shortened(JSON.stringify(value))
 }
 
 function bound(
@@ -262,9 +282,15 @@ function bound(
   }
 }
 
-/** Whether a text matches a pattern. An invalid pattern matches everything. */
-function matches(pattern: unknown, text: string): boolean {
-  return typeof pattern !== 'string' || patternOf(pattern)?.test(text) !== false
+/** Whether a text matches a pattern. A pattern that cannot be used matches everything; nothing matches a text that is too long. */
+function matches(pattern: string, text: string): boolean {
+  if (text.length > maxPatternText) return false
+  try {
+    return patternOf(pattern)?.test(text) !== false
+  } catch {
+    // A very large pattern fails when it is used.
+    return true
+  }
 }
 
 /** Allows for rounding errors: 19.99 is a multiple of 0.01. */
@@ -283,7 +309,7 @@ const time =
 const email =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
 
-const uri = /^[a-z][a-z\d+.-]*:(?:\/\/[^\s/?#<>"{}|\\^`]*)?[^\s<>"{}|\\^`]+$/i
+const uri = /^[a-z][a-z\d+.-]*:[^\s<>"{}|\\^`]+$/i
 
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
@@ -320,18 +346,41 @@ export function sameJson(left: unknown, right: unknown): boolean {
 
 /** Whether all items of a list are different. */
 export function allDifferent(items: readonly unknown[]): boolean {
+  return repeatedItem(items) === undefined
+}
+
+/** The problem of a list that has an item twice. Every item is read once. */
+function repeatedItem(items: readonly unknown[]): string | undefined {
   const plain = new Set<unknown>()
-  const others: unknown[] = []
+  const others = new Set<string>()
   for (const item of items) {
-    if (typeof item !== 'object' || item === null) {
-      if (plain.has(item)) return false
-      plain.add(item)
+    if (typeof item === 'object' && item !== null) {
+      const text = canonical(item)
+      if (text === undefined) return `must not be nested deeper than ${maxDepth} levels`
+      if (others.has(text)) return repeated
+      others.add(text)
     } else {
-      if (others.some((other) => sameJson(other, item))) return false
-      others.push(item)
+      if (plain.has(item)) return repeated
+      plain.add(item)
     }
   }
-  return true
+  return undefined
+}
+
+const repeated = 'must not contain an item twice'
+
+/** The same text for equal JSON values: members are sorted by their names, and -0 is 0. `undefined` for a value nested too deeply. */
+function canonical(value: unknown, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? ''
+  if (depth === maxDepth) return undefined
+  const parts: string[] = []
+  const isList = Array.isArray(value)
+  for (const key of isList ? value.keys() : Object.keys(value).toSorted()) {
+    const part = canonical(Reflect.get(value, key), depth + 1)
+    if (part === undefined) return undefined
+    parts.push(isList ? part : `${JSON.stringify(key)}:${part}`)
+  }
+  return isList ? `[${parts.join()}]` : `{${parts.join()}}`
 }
 
 function member(value: object, key: string): unknown {

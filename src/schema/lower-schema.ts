@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors/errors.ts'
 import { defined, isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
-import { absentNulls, fits } from './absent-nulls.ts'
+import { absentNulls, fits, walkThrough } from './absent-nulls.ts'
 import {
   annotations,
   constraintsOf,
@@ -416,7 +416,9 @@ function listedValues(
       throw unsupported(at, 'lists an object or array as a value')
     }
     if (hasType(value, typesOf(schema['type']))) {
-      groups.set(type, [...(groups.get(type) ?? []), value])
+      const group = groups.get(type)
+      if (group === undefined) groups.set(type, [value])
+      else group.push(value)
     }
   }
   if (groups.size === 0) throw unsupported(at, 'allows no value')
@@ -521,6 +523,7 @@ function addProperties(schema: JsonObject, result: Draft, at: Position): void {
   const others = additionalProperties ?? (own === undefined && listed === undefined)
   const named = namedProperties(schema, [...listOf(listed), ...required])
   const names = Object.keys(named)
+  const needed = new Set(required)
   if (others !== false && listed === undefined && dialect.maps !== 'kept') {
     if (names.length > 0) throw unsupported(at, 'may have properties of other names')
     if (dialect.maps === 'refused' || others === true) {
@@ -530,7 +533,7 @@ function addProperties(schema: JsonObject, result: Draft, at: Position): void {
     return
   }
   const properties = mapMembers(named, (value, name) => {
-    const isRequired = required.includes(name)
+    const isRequired = needed.has(name)
     const passed = isRequired ? 'member' : 'optional'
     const lowered = lower(value, inside(at, passed, 'properties', name))
     if (isRequired || dialect.optional === 'kept' || fitsLowered(lowered, null, at.walk)) {
@@ -574,5 +577,5 @@ function nullable(schema: Draft, walk: Walk): Draft {
 export function fitsLowered(schema: JsonValue, value: JsonValue, { dialect, defs }: Walk): boolean {
   const way = { nulls: false, others: false, open: !dialect.closed }
   // Every choice is tried once, so nothing has to be bounded.
-  return fits(schema, value, { root: { $defs: defs }, steps: -Infinity }, way)
+  return fits(schema, value, walkThrough({ $defs: defs }, -Infinity), way)
 }

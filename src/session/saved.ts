@@ -2,7 +2,7 @@ import { issueList, SessionError } from '../errors/errors.ts'
 import { assertValid, describe } from '../schema/checks.ts'
 import { validateSession } from '../schema/validate-session.ts'
 import type { Issue } from '../types/error-data.ts'
-import { isObject } from '../types/guards.ts'
+import { isObject, parseWithoutProto } from '../types/guards.ts'
 import { sessionVersion, type Session } from '../types/session.ts'
 
 /** Turns the saved form of one version into that of the next. Every version ever written stays readable. */
@@ -48,8 +48,8 @@ export function stringifySession(session: Session): string {
 /**
  * Reads a session from text, of this version or any older one. A problem throws `SessionError` `unreadable`, with its place.
  *
- * The text is not trusted: reading is linear in its length, at most 50 problems are reported, and values may be nested up to
- * 500 levels.
+ * The text is not trusted: reading is linear in its length, at most 50 problems are reported, values may be nested up to
+ * 500 levels, and members named `__proto__` are dropped.
  */
 export function parseSession(text: string): Session {
   if (typeof text !== 'string') {
@@ -57,7 +57,7 @@ export function parseSession(text: string): Session {
   }
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseWithoutProto(text)
   } catch (cause) {
     throw unreadable('it is not JSON', [], cause)
   }

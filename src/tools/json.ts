@@ -3,19 +3,20 @@ import type { Issue } from '../types/error-data.ts'
 import type { JsonValue } from '../types/json.ts'
 
 /**
- * A copy of any value as JSON would write it: `toJSON` is honoured, members that are `undefined` are left out.
+ * A copy of any value as JSON would write it: `toJSON` is honoured, members that are `undefined` are left out. So are members named
+ * `__proto__`, which the values of the library do not have.
  *
  * A value that JSON would lose silently (a `Map`, a function, `NaN`, a cycle, bytes) throws a `TypeError` that names the
  * place and the problem.
  */
 export function plainJson(value: unknown): JsonValue {
-  return convert(value, { keys: [], above: [] })
+  return convert(value, { keys: [], above: new Set() })
 }
 
 /** The position of the walk: the keys that lead to it, and the objects above it. */
 interface Trail {
   readonly keys: (string | number)[]
-  readonly above: object[]
+  readonly above: Set<object>
 }
 
 /** The longest list. A list with holes can claim more items than the runtime can hold. */
@@ -61,11 +62,11 @@ function writesItself(value: object): value is WritesItself {
 
 function convertMembers(value: object, trail: Trail): JsonValue {
   const { above } = trail
-  if (above.includes(value)) throw refusal(trail, 'refers to itself')
-  if (above.length === maxDepth) throw refusal(trail, 'is nested too deeply')
-  above.push(value)
+  if (above.has(value)) throw refusal(trail, 'refers to itself')
+  if (above.size === maxDepth) throw refusal(trail, 'is nested too deeply')
+  above.add(value)
   const result = Array.isArray(value) ? convertItems(value, trail) : convertFields(value, trail)
-  above.pop()
+  above.delete(value)
   return result
 }
 
@@ -84,16 +85,15 @@ function convertFields(value: object, trail: Trail): JsonValue {
   const fields = Object.keys(value)
   const odd = isPlainObject(value) ? undefined : oddity(value, fields.length)
   if (odd !== undefined) throw refusal(trail, odd)
-  const result: [string, JsonValue][] = []
+  const result: Record<string, JsonValue> = {}
   for (const field of fields) {
-    const member: unknown = Reflect.get(value, field)
+    const member: unknown = field === '__proto__' ? undefined : Reflect.get(value, field)
     if (member === undefined) continue
     trail.keys.push(field)
-    result.push([field, convert(member, trail)])
+    result[field] = convert(member, trail)
     trail.keys.pop()
   }
-  // `fromEntries` defines members, so one named `__proto__` stays a member.
-  return Object.fromEntries(result)
+  return result
 }
 
 /** The platform's names of objects whose content is not in their fields. */

@@ -63,6 +63,27 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * `JSON.parse` without the members named `__proto__`, which `Object.assign({}, value)` would take for a prototype.
+ *
+ * Nearly no text can have one, which is seen without looking at the value.
+ */
+export function parseWithoutProto(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  if (!/__proto__|\\u00(?:5f|6f|7[024])/i.test(text)) return value
+  // Not by recursion: nothing bounds how deep the value is.
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (typeof next !== 'object' || next === null) continue
+    Reflect.deleteProperty(next, '__proto__')
+    for (const member of Object.values(next)) {
+      if (typeof member === 'object' && member !== null) open.push(member)
+    }
+  }
+  return value
+}
+
 /** The keys of a table, typed. With `keysOf<T>({ … })` the list holds every key of `T`, or it does not compile. */
 export function keysOf<T extends object>(table: Readonly<Record<keyof T, unknown>>): (keyof T)[] {
   // `Object.keys` returns string[]; the keys of the table are those of T.

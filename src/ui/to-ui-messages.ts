@@ -42,11 +42,12 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   if (!include.includes('tool_results')) denied.forEach((_, id) => denied.set(id, undefined))
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
+  const known = resultsIn(session)
   for (const turn of turns) {
     const { id, answerId, said } = turn
     if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
-    const { missed, pending } = answerOf(session, turn)
+    const { missed, pending } = answerOf(session, turn, known)
     const fold = chunkFold({ ...options, restStep, pending }, (chunk) => chunks.push(chunk))
     missed.forEach(fold.add)
     if (chunks.length === 0) continue
@@ -239,17 +240,42 @@ export interface SavedAnswer {
   readonly pending: ToolCall[]
 }
 
+/** What a session has of all calls. It is read once for all turns. */
+interface SessionResults {
+  /** The last message about each call, by the id of the call. */
+  readonly results: ReadonlyMap<unknown, Message>
+  readonly isWaiting: boolean
+  /** What the session waits for, also inside of agents. */
+  readonly asked: ReturnType<typeof waitingEvents>
+  readonly lastAnswer: Message | undefined
+}
+
+function resultsIn(session: Session): SessionResults {
+  const { messages } = session.thread
+  const isWaiting = waits(session)
+  return {
+    results: new Map(
+      messages.map((message) => [
+        message.toolCallId ?? message.metadata?.['lateResultOf'],
+        message,
+      ]),
+    ),
+    isWaiting,
+    asked: isWaiting || session.status === 'idle' ? waitingEvents(session) : [],
+    lastAnswer: messages.findLast(({ role }) => role === 'assistant'),
+  }
+}
+
 /** The answer to a turn. Of the first `count` messages only the outcomes of calls are told. */
-function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
+function answerOf(
+  session: Session,
+  { answers }: Turn,
+  { results, isWaiting, asked, lastAnswer }: SessionResults,
+  count = 0,
+): SavedAnswer {
   const missed: StreamEvent[] = []
   const pending: ToolCall[] = []
-  const { messages } = session.thread
   const isUnderWay = session.status === 'idle'
-  const isWaiting = waits(session)
-  const asked = isWaiting || isUnderWay ? waitingEvents(session) : []
-  const results = new Map(
-    messages.map((message) => [message.toolCallId ?? message.metadata?.['lateResultOf'], message]),
-  )
   /** What came of a call, or what it or the agent in it waits for. One that runs, or that the page has to run, has nothing to tell. */
   const tellOutcome = (call: ToolCall): void => {
     const isOf = (id: string): boolean => id === call.id || id.startsWith(`${call.id}/`)
@@ -276,8 +302,7 @@ function answerOf(session: Session, { answers }: Turn, count = 0): SavedAnswer {
   }
   answers.forEach((answer, index) => {
     const { toolCalls = [] } = answer
-    const isLast = answer === messages.findLast(({ role }) => role === 'assistant')
-    const partial = isUnderWay && isLast && answer.metadata?.['partial'] === true
+    const partial = isUnderWay && answer === lastAnswer && answer.metadata?.['partial'] === true
     const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
     const finishReason = toolCalls[0] ? 'tool_calls' : 'stop'
     if (index >= count) missed.push({ type: 'message_completed', message, finishReason })
@@ -310,7 +335,9 @@ export function uiPast(session: Session): UiPast {
 export function pastOf(session: Session, has?: KnownTurn): UiPast {
   const { turn = turnsOf(session).at(-1), count } = has ?? {}
   const { error } = session
-  const answer = turn ? answerOf(session, turn, count) : { missed: [], pending: [] }
+  const answer = turn
+    ? answerOf(session, turn, resultsIn(session), count)
+    : { missed: [], pending: [] }
   if (error) answer.missed.push({ type: 'error', error })
   return { id: turn?.answerId, session, ...answer }
 }

@@ -200,7 +200,8 @@ export function addressProblem(address: string): string | undefined {
 
 /** Whether a host name or IP address is public, judged by its text. */
 export function isPublicHost(host: string): boolean {
-  const name = host.toLowerCase().replace(/\.+$/, '')
+  // A row of dots is tried from its first one only.
+  const name = host.toLowerCase().replace(/(?<!\.)\.+$/, '')
   if (name.startsWith('[') || name.includes(':')) {
     const groups = ipv6Groups(name.replace(/^\[|\]$/g, '').replace(/%.*$/, ''))
     return groups !== undefined && isPublicIpv6(groups)

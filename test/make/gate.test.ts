@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createEngine, generate, Session, tool, user, type ChatAdapter } from '../../src/index.ts'
 import { eventGate } from '../../src/make/gate.ts'
+import { createRuns } from '../../src/runs.ts'
+import { memoryStore } from '../../src/stores.ts'
+import { fake } from '../../src/testing.ts'
 import type { ModelEvent } from '../../src/types/events.ts'
 
 const facts = { provider: 'own', requestId: 'r', newId: counted() }
@@ -302,5 +305,121 @@ describe('events that have passed a gate before', () => {
       metadata: { at: Infinity },
     }
     expect(passing({ type: 'error', error })).toMatchObject([{ error: { metadata: {} } }])
+  })
+})
+
+describe('an id that cannot stand in an address or in a log', () => {
+  const renamed: readonly (readonly [given: string, id: string])[] = [
+    ['.', '_'],
+    ['..', '__'],
+    ['%2e', '_'],
+    ['%2E%2e', '__'],
+    ['.%2E', '__'],
+    ['a/b', 'a_b'],
+    ['a\r\nb', 'a__b'],
+    ['a\u0000\u007f\u0085b', 'a___b'],
+    ['a\u2028b', 'a_b'],
+    ['a\uD800b', 'a_b'],
+    ['...', '...'],
+    ['a..b', 'a..b'],
+    ['é😀 %2e.x', 'é😀 %2e.x'],
+  ]
+
+  test.each(renamed)('%j is %j, in all events and in the message', (given, id) => {
+    const call = { id: given, name: 'add', arguments: {} }
+    const { settled, problem } = settle(
+      started,
+      { type: 'tool_call_started', id: given, name: 'add' },
+      { type: 'tool_call_delta', id: given, argumentsDelta: '{}' },
+      { type: 'tool_call_completed', call },
+      completed({ toolCalls: [call] }, { finishReason: 'tool_calls' }),
+    )
+    expect(problem).toBeUndefined()
+    expect(settled).toMatchObject([
+      {},
+      { id },
+      { id },
+      { call: { id } },
+      { message: { toolCalls: [{ id }] } },
+    ])
+    const url = new URL(`https://a.test/s/approvals/${encodeURIComponent(id)}`)
+    expect(decodeURIComponent(url.pathname)).toBe(`/s/approvals/${id}`)
+  })
+
+  test('gets another one than the calls beside it', () => {
+    const ids = ['..', '__', '%2e.', '../']
+    const { settled } = settle(
+      started,
+      ...ids.map((id) => ({ type: 'tool_call_started', id, name: 'add' })),
+      completed({ toolCalls: ids.map((id) => ({ id, name: 'add', arguments: {} })) }),
+    )
+    const last = settled.at(-1)
+    const made = last?.type === 'message_completed' ? last.message.toolCalls : []
+    const names = ['__', '___2', '___3', '.._']
+    expect(made?.map(({ id }) => id)).toEqual(names)
+    expect(settled.slice(1, 5)).toMatchObject(names.map((id) => ({ id })))
+  })
+
+  test('can be approved over HTTP, and its result goes back to the model under the new id', async () => {
+    const adapter = fake({
+      scripts: [
+        [['tool_call', { id: '..', name: 'pay', arguments: { n: 1 } }]],
+        [['text', 'paid']],
+      ],
+    })
+    const paid: unknown[] = []
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      needsApproval: true,
+      handler: (args) => void paid.push(args),
+    })
+    const runs = createRuns({
+      engine: createEngine({ adapter, tools: [pay] }),
+      store: memoryStore(),
+    })
+    await runs.send('s', 'go')
+    const { session } = await runs.wait('s')
+    const [pending] = session.pendingApprovals
+    const handle = runs.handler({ authorize: () => ({}) })
+    const response = await handle(
+      new Request(`https://a.test/s/approvals/${encodeURIComponent(pending?.id ?? '')}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"approve":true}',
+      }),
+    )
+    expect(response.status).toBe(202)
+    const after = await runs.wait('s')
+    expect(after.session.status).toBe('completed')
+    expect(paid).toEqual([{ n: 1 }])
+    expect(adapter.calls[1]?.request.messages.slice(1)).toMatchObject([
+      { toolCalls: [{ id: '__' }] },
+      { toolCallId: '__' },
+    ])
+    await runs.close()
+  })
+})
+
+describe('a member named __proto__', () => {
+  const own = (text: string): unknown => JSON.parse(text)
+
+  test('is dropped, at any depth, from what is not arguments', () => {
+    const { settled } = settle(
+      started,
+      { type: 'raw_chunk', chunk: own('{"a":[{"__proto__":{"x":1},"b":1}],"__proto__":1}') },
+      completed({}, { metadata: own('{"__proto__":{"x":1},"a":1}') }),
+    )
+    expect(JSON.stringify(settled)).not.toContain('__proto__')
+    expect(settled).toMatchObject([{}, { chunk: { a: [{ b: 1 }] } }, { metadata: { a: 1 } }])
+  })
+
+  test('leaves nothing to run in arguments, and their text is kept', () => {
+    const call = { id: 'c', name: 'add', arguments: own('{"a":{"__proto__":{"admin":true}}}') }
+    const { settled } = settle(started, { type: 'tool_call_completed', call })
+    expect(settled.at(-1)).toMatchObject({
+      call: { arguments: {}, rawArguments: '{"a":{"__proto__":{"admin":true}}}' },
+    })
   })
 })

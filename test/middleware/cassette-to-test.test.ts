@@ -96,7 +96,7 @@ const recordings: Readonly<Record<string, Cassette>> = {
       [
         [
           'tool_call',
-          { id: 'c', name: 'weather', arguments: JSON.parse('{"__proto__":{"x":1},"q":"\'"}') },
+          { id: 'c', name: 'weather', arguments: JSON.parse('{"constructor":{"x":1},"q":"\'"}') },
         ],
       ],
     ),

@@ -136,19 +136,18 @@ describe.each(wireFormats)('on %s', (format) => {
     expect(session.thread.messages[2]?.content).toContain('nested deeper than 500 levels')
   })
 
-  test('a member named __proto__ replaces no prototype', async () => {
+  test('arguments with a member named __proto__ are never run, and the model is told', async () => {
     const polluted: Rewrite = (text) =>
       text
         .replaceAll(/(\\?)"amount\\?":1\b/g, '$1"__proto__$1":{$1"admin$1":true},$1"amount$1":1')
         .replaceAll(/"(usage|usageMetadata)":\{/g, '"$1":{"__proto__":{"polluted":1},')
-    const { got, result } = await run(format, twoPayments, polluted)
-    const [first] = got as readonly object[]
-    expect(Object.getPrototypeOf(first)).toBe(Object.prototype)
-    expect(Object.keys(first ?? {})).toEqual(['__proto__', 'amount'])
+    const { got, result, session } = await run(format, twoPayments, polluted)
+    expect(got).toEqual([{ amount: 2 }])
+    expect(session.thread.messages[2]?.content).toContain('must not have a member named __proto__')
     for (const { response } of result.steps) {
       const { extra } = response.usage
       expect(JSON.parse(JSON.stringify(response))).toStrictEqual(response)
-      if (extra !== undefined) expect(Object.getPrototypeOf(extra)).toBe(Object.prototype)
+      expect(Object.hasOwn(extra ?? {}, '__proto__')).toBe(false)
     }
   })
 

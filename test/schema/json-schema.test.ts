@@ -312,3 +312,87 @@ test('a pattern of the older syntax is checked too', () => {
   expect(schemaIssues(schema, '1-2')).toEqual([])
   expect(schemaIssues(schema, '12')).toHaveLength(1)
 })
+
+describe('uniqueItems', () => {
+  const isUnique = (...items: readonly unknown[]): boolean =>
+    schemaIssues({ uniqueItems: true }, items).length === 0
+
+  test.each<[string, readonly unknown[]]>([
+    [
+      'members in another order',
+      [
+        { a: 1, b: { c: 1, d: 2 } },
+        { b: { d: 2, c: 1 }, a: 1 },
+      ],
+    ],
+    ['numbers that JSON writes in two ways', [[JSON.parse('1')], [JSON.parse('1.0')]]],
+    ['0 and -0', [{ a: 0 }, { a: -0 }]],
+    ['0 and -0 alone', [0, -0]],
+    ['lists', [[1, [2]], 'x', [1, [2]]]],
+  ])('takes %s for equal', (_what, items) => {
+    expect(isUnique(...items)).toBe(false)
+  })
+
+  test.each<[string, readonly unknown[]]>([
+    ['a number and its text', [{ a: 1 }, { a: '1' }]],
+    ['null and a text', [[null], ['null']]],
+    ['a list and an object with its indexes', [['x'], { 0: 'x' }]],
+    ['a text that looks like two members', [{ a: '1","b":"2' }, { a: '1', b: '2' }]],
+    ['lists of lists', [[[1], 2], [[1, 2]], [1, 2]]],
+    ['false, 0 and an empty text', [false, 0, '', null, [], {}]],
+  ])('tells %s apart', (_what, items) => {
+    expect(isUnique(...items)).toBe(true)
+  })
+
+  test('has a problem with items that are nested too deeply, and does not throw', () => {
+    let deep: unknown = 1
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    expect(schemaIssues({ uniqueItems: true }, [deep])).toEqual([
+      { path: '', problem: 'must not be nested deeper than 500 levels' },
+    ])
+  })
+})
+
+describe('a pattern is not run on a text of more than 10000 characters', () => {
+  const problem = 'must have at most 10000 characters: a pattern is not run on more'
+  const long = 'a'.repeat(10_001)
+
+  test('of a value', () => {
+    const schema = { properties: { a: { pattern: '^a+$' } } }
+    expect(schemaIssues(schema, { a: 'a'.repeat(10_000) })).toEqual([])
+    expect(schemaIssues(schema, { a: long })).toEqual([{ path: 'a', problem }])
+    expect(schemaIssues({ pattern: '(a+)+(a+)+b' }, long)).toEqual([{ path: '', problem }])
+  })
+
+  test('of a name', () => {
+    const schema = { patternProperties: { '^b': false } }
+    const [issue] = schemaIssues(schema, { [long]: 1 })
+    expect(issue).toMatchObject({ problem })
+    expect(schemaIssues({ ...schema, additionalProperties: false }, { [long]: 1 })).not.toEqual([])
+  })
+
+  test('and a pattern that is too large to be used is ignored', () => {
+    expect(schemaIssues({ pattern: `^${'x'.repeat(1_000_000)}$` }, 'a')).toEqual([])
+  })
+
+  test('and a text without a pattern may have any length', () => {
+    expect(schemaIssues({ type: 'string' }, long)).toEqual([])
+  })
+})
+
+test('problems are at most 50 and short, however long the schema and the value are', () => {
+  const word = 'x'.repeat(100_000)
+  const names = Array.from({ length: 1000 }, (_, index) => `k${index}`)
+  const value = Object.fromEntries(names.map((name) => [name, 1]))
+  for (const [schema, judged] of [
+    [{ required: names }, {}],
+    [{ additionalProperties: false }, value],
+    [{ additionalProperties: { const: word } }, value],
+    [{ items: { enum: [word, word] } }, names],
+    [{ items: { pattern: `^${word.slice(0, 5000)}$` } }, names],
+  ] as const) {
+    const issues = schemaIssues(schema, judged)
+    expect(issues).toHaveLength(50)
+    expect(JSON.stringify(issues).length).toBeLessThan(150_000)
+  }
+})

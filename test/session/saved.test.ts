@@ -6,7 +6,9 @@ import {
   isSendable,
   Session,
   SessionError,
+  tool,
   validateSession,
+  type JsonObject,
 } from '../../src/index.ts'
 import { fake } from '../../src/testing.ts'
 
@@ -140,3 +142,55 @@ function replaceValue(text: string, nth: number, put: string): string {
   )
   return marked.replace('"\\u0001put\\u0001"', put)
 }
+
+describe('members named __proto__', () => {
+  const text = Session.stringify(
+    Session.create({ id: 's', messages: 'hi', context: { user: { name: 'Ada' } } }),
+  )
+
+  test.each(['__proto__', '\\u005f_proto__', '__pr\\u006Fto__', '\\u005F\\u005Fproto__'])(
+    'are dropped from a saved session at any depth (%s)',
+    (name) => {
+      const spoiled = text
+        .replace('"name"', `"${name}":{"admin":true},"name"`)
+        .replace('"metadata":{', `"metadata":{"${name}":[1]`)
+      expect(spoiled).not.toBe(text)
+      expect(Session.parse(spoiled)).toStrictEqual(Session.parse(text))
+    },
+  )
+
+  test('are refused in a session that was not parsed here', () => {
+    const given = { ...Session.parse(text), context: JSON.parse('{"a":{"__proto__":{"b":1}}}') }
+    expect(validateSession(given)).toEqual([
+      {
+        path: 'context.a.__proto__',
+        problem: 'must be absent: no value may have a member of this name',
+      },
+    ])
+  })
+
+  test('do not reach a handler, from arguments or from the context', async () => {
+    const seen: object[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: { type: 'object' },
+      handler: (args, { context }) => {
+        seen.push(Object.assign({}, args), Object.assign({}, context['user']))
+        return JSON.parse('{"__proto__":{"b":1},"a":1}') as JsonObject
+      },
+    })
+    const adapter = fake({
+      scripts: [[['tool_call', { id: 'c', name: 'look', arguments: { a: 1 } }]], [['text', 'ok']]],
+    })
+    const session = Session.parse(text.replace('"name"', '"__proto__":{"admin":true},"name"'))
+    const { session: after } = await Session.reply(
+      createEngine({ adapter, tools: [look] }),
+      { ...session, status: 'completed' },
+      'go',
+    )
+    expect(seen.map((value) => Reflect.get(value, 'admin'))).toEqual([undefined, undefined])
+    expect(after.thread.messages.find(({ role }) => role === 'tool')?.content).toBe('{"a":1}')
+    expect(Session.parse(Session.stringify(after))).toEqual(after)
+  })
+})

@@ -24,8 +24,9 @@ export function messageDecoder(sink: CallSink): AnswerDecoder {
     builder,
     begun: false,
     open: [],
+    byIndex: new Map(),
     blocks: 0,
-    callIds: [],
+    callIds: new Set(),
     counts: {},
     stopReason: undefined,
     metadata: {},
@@ -51,12 +52,14 @@ interface DecoderState {
   readonly builder: MessageBuilder
   /** Whether the message has begun. Its first content emits `message_started`. */
   begun: boolean
-  /** The blocks that have not ended, in the order in which they began. */
+  /** The blocks in the order in which they began. The last one has not ended; others may have. */
   readonly open: OpenBlock[]
+  /** The blocks that have not ended, by their indexes. */
+  readonly byIndex: Map<number, OpenBlock>
   /** The number of blocks so far. */
   blocks: number
   /** The ids of the tool calls so far. */
-  readonly callIds: string[]
+  readonly callIds: Set<string>
   counts: JsonObject
   stopReason: string | undefined
   readonly metadata: Record<string, JsonValue>
@@ -152,7 +155,7 @@ function growMessage(state: DecoderState, { delta, usage, ...rest }: WireEvent):
 /** The message is over. Blocks that were never ended, such as those of an answer that was cut, end here. */
 function completeMessage(state: DecoderState): void {
   const { builder, counts } = state
-  for (const block of state.open.slice()) completeBlock(state, block)
+  for (const block of state.byIndex.values()) completeBlock(state, block)
   if (state.stopReason === 'pause_turn') state.metadata['paused'] = true
   const metadata = responseMetadata(state)
   builder.finish({
@@ -275,10 +278,13 @@ function growBlock(state: DecoderState, { index, delta }: WireEvent): void {
 }
 
 /** The open block with an index. Without an index it is the last one: some servers do not number their blocks. */
-function findBlock({ open }: DecoderState, index: number | undefined): OpenBlock | undefined {
+function findBlock(
+  { open, byIndex }: DecoderState,
+  index: number | undefined,
+): OpenBlock | undefined {
   const last = open.at(-1)
   if (typeof index !== 'number' || last?.index === index) return last
-  return open.findLast((block) => block.index === index)
+  return byIndex.get(index)
 }
 
 /** Adds a block, and opens its part or its call in the message, so that it keeps its place there. */
@@ -286,7 +292,9 @@ function addBlock(state: DecoderState, head: WireBlock, given: number | undefine
   const { builder, callIds } = state
   const kind = kindOf(head, state.sink.forms?.answerTool)
   const index = typeof given === 'number' ? given : state.blocks
-  const callsBefore = callIds.length
+  const known = state.byIndex.get(index)
+  if (known !== undefined) completeBlock(state, known)
+  const callsBefore = callIds.size
   const callId = kind === 'tool' ? newCallId(state, head) : ''
   const block: OpenBlock = {
     kind,
@@ -304,6 +312,7 @@ function addBlock(state: DecoderState, head: WireBlock, given: number | undefine
   }
   state.blocks++
   state.open.push(block)
+  state.byIndex.set(index, block)
   if (kind === 'tool') builder.startCall(callId, callName(head))
   else if (kind === 'text' || kind === 'answer') builder.text('', index)
   else if (kind !== 'server') builder.reasoning('', index)
@@ -331,9 +340,8 @@ function impliedHead({ type }: WireDelta): WireBlock {
 /** The id of a call. A call without an id, or with the id of an earlier call, gets one that is unique in the answer. */
 function newCallId({ sink, callIds }: DecoderState, head: WireBlock): string {
   const given = asText(head.id)
-  const id =
-    given === undefined || callIds.includes(given) ? `${sink.requestId}_${callIds.length}` : given
-  callIds.push(id)
+  const id = given === undefined || callIds.has(given) ? `${sink.requestId}_${callIds.size}` : given
+  callIds.add(id)
   return id
 }
 
@@ -387,7 +395,7 @@ function addCitation(
 function blockSources({ builder, sink }: DecoderState, block: OpenBlock): readonly Source[] {
   if (block.cited.length === 0) return []
   const start = builder.textStart(block.index)
-  const end = start + block.textLength
+  const end = start === undefined ? undefined : start + block.textLength
   return block.cited.map((citation) => {
     const { url, source, title, document_title, cited_text } = citation
     const address = asText(url) ?? (URL.canParse(textOf(source)) ? textOf(source) : undefined)
@@ -405,9 +413,12 @@ function blockSources({ builder, sink }: DecoderState, block: OpenBlock): readon
 
 /** A block ends. Nothing is emitted for a block without content. */
 function completeBlock(state: DecoderState, block: OpenBlock): void {
-  const { builder, open } = state
+  const { builder, open, byIndex } = state
   const { kind, index, head, signature } = block
-  open.splice(open.indexOf(block), 1)
+  byIndex.delete(index)
+  for (let last = open.at(-1); last && byIndex.get(last.index) !== last; last = open.at(-1)) {
+    open.pop()
+  }
   switch (kind) {
     case 'text':
       break

@@ -39,13 +39,15 @@ export function chatDecoder(sink: CallSink): AnswerDecoder {
     begun: false,
     finishWord: undefined,
     text: '',
-    sourced: { count: 0 },
+    sourced: { count: 0, times: 0 },
     open: undefined,
     opaque: undefined,
     details: [],
     calls: [],
     started: [],
     byIndex: new Map(),
+    byId: new Map(),
+    ids: new Set(),
   }
   const decoder: Written<AnswerDecoder> = {
     ended: false,
@@ -71,19 +73,23 @@ interface ChatState {
   finishWord: string | undefined
   /** All text so far, in which annotations have their places. */
   text: string
-  /** How many annotations were read as sources. */
-  readonly sourced: { count: number }
+  /** How many annotations were read as sources, and how often. */
+  readonly sourced: { count: number; times: number }
   /** The kind of the block that is open. There is at most one. */
   open: 'text' | 'reasoning' | undefined
   /** What has to be sent back with the open reasoning. */
   opaque: JsonValue | undefined
   /** The `reasoning_details` of the open reasoning. */
-  details: readonly JsonObject[]
+  details: Record<string, JsonValue>[]
   /** The tool calls, in the order in which their first pieces came. */
   readonly calls: OpenCall[]
   /** The tool calls that were emitted as started, in that order. */
   readonly started: OpenCall[]
   readonly byIndex: Map<number, OpenCall>
+  /** The tool calls by the ids that the server gave them. */
+  readonly byId: Map<string, OpenCall>
+  /** The ids of the calls that were started. */
+  readonly ids: Set<string>
 }
 
 function takeChunk(chat: ChatState, chunk: JsonObject, event: string | undefined): void {
@@ -146,7 +152,8 @@ function finish(chat: ChatState): void {
   const listed = listedSources(response.metadata['citations'])
   endBlock(chat)
   endCalls(chat)
-  response.lateSources = [...(isOpen ? [] : takeSources(chat)), ...listed]
+  for (const source of isOpen ? [] : takeSources(chat)) response.lateSources.push(source)
+  for (const source of listed) response.lateSources.push(source)
   response.usage ??= usageInExtras(response)
   finishMessage(response, {
     finishReason: chatFinishReason(finishWord, chat.started.length > 0),
@@ -203,7 +210,8 @@ function takeReasoning(chat: ChatState, delta: JsonObject, field: string): void 
   }
   if (pieces.length === 0) return
   const isFirst = asObject(chat.opaque)?.['reasoning_details'] === undefined
-  chat.details = mergeDetails(isFirst ? [] : chat.details, pieces)
+  if (isFirst) chat.details = []
+  mergeDetails(chat.details, pieces)
   chat.opaque = { reasoning_details: chat.details }
 }
 
@@ -269,8 +277,13 @@ function takeSources({ response, text, sourced }: ChatState): readonly Source[] 
   if (annotations.length === sourced.count) return []
   const added = annotations.slice(sourced.count)
   sourced.count = annotations.length
-  return sourcesOf(added, { text, offset: 0, provider: response.sink.provider })
+  // Their places are counted from the beginning of the text.
+  const offset = sourced.times++ < mostCounts ? 0 : undefined
+  return sourcesOf(added, { text, offset, provider: response.sink.provider })
 }
+
+/** How often the text is counted for the places of sources. Sources that come later have none. */
+const mostCounts = 100
 
 function endBlock(chat: ChatState): void {
   const { response, open, opaque } = chat
@@ -292,6 +305,8 @@ interface OpenCall {
   raw: string
   started: boolean
   opaque: JsonValue | undefined
+  /** How often its arguments were parsed to see whether they are complete. */
+  tries: number
 }
 
 /**
@@ -306,6 +321,7 @@ function takeFragment(chat: ChatState, fragment: JsonObject, position: number | 
   const call = findCall(chat, id, name, asCount(fragment['index']) ?? position)
   const piece = argumentsText(made?.['arguments'])
   call.wireId ??= id
+  if (call.wireId !== undefined && !chat.byId.has(call.wireId)) chat.byId.set(call.wireId, call)
   if (call.name === '') call.name = name ?? ''
   // Google's signature of the thought behind a call, sent when its models are called through this API.
   const extra = fragment['extra_content']
@@ -333,7 +349,7 @@ function findCall(
     return call
   }
   const last = chat.calls.at(-1)
-  const same = id === undefined ? last : chat.calls.find((call) => call.wireId === id)
+  const same = id === undefined ? last : chat.byId.get(id)
   const begins = id === undefined && name !== undefined && last?.raw !== ''
   return same === undefined || begins ? addCall(chat) : same
 }
@@ -342,10 +358,15 @@ function findCall(
  * Whether a piece with a name begins another call. Some servers give every call the index 0: then another id is another
  * call. Without any ids, a name that comes after complete arguments is another call.
  */
-function isAnother({ wireId, raw }: OpenCall, id: string | undefined): boolean {
+function isAnother(call: OpenCall, id: string | undefined): boolean {
+  const { wireId, raw } = call
   if (id !== undefined) return wireId !== undefined && wireId !== id
-  return wireId === undefined && Object.keys(parseArguments(raw).arguments).length > 0
+  if (wireId !== undefined || call.tries++ >= mostTries) return false
+  return Object.keys(parseArguments(raw).arguments).length > 0
 }
+
+/** A server that repeats the name with every piece does not have the arguments parsed for each. */
+const mostTries = 20
 
 function addCall({ calls }: ChatState): OpenCall {
   const call: OpenCall = {
@@ -355,16 +376,17 @@ function addCall({ calls }: ChatState): OpenCall {
     raw: '',
     started: false,
     opaque: undefined,
+    tries: 0,
   }
   calls.push(call)
   return call
 }
 
 /** Starts a call and emits the arguments that were held back. A call without a name gets one, so that it can be answered. */
-function startCall({ response, started }: ChatState, call: OpenCall): void {
+function startCall({ response, started, ids }: ChatState, call: OpenCall): void {
   const { wireId } = call
-  const isTaken = wireId === undefined || started.some((other) => other.id === wireId)
-  call.id = isTaken ? response.sink.newId('call') : wireId
+  call.id = wireId === undefined || ids.has(wireId) ? response.sink.newId('call') : wireId
+  ids.add(call.id)
   if (call.name === '') call.name = 'unnamed'
   call.started = true
   started.push(call)
@@ -394,11 +416,7 @@ const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data', 'transcri
  *
  * Pieces of one detail follow each other and have the same type and index.
  */
-function mergeDetails(
-  known: readonly JsonObject[],
-  pieces: readonly unknown[],
-): readonly JsonObject[] {
-  const merged = [...known]
+function mergeDetails(merged: Record<string, JsonValue>[], pieces: readonly unknown[]): void {
   for (const value of pieces) {
     const piece = asObject(value)
     if (piece === undefined) continue
@@ -408,23 +426,21 @@ function mergeDetails(
       piece['index'] !== undefined &&
       last['type'] === piece['type'] &&
       last['index'] === piece['index']
-    if (continues) merged[merged.length - 1] = grow(last, piece)
-    else merged.push(piece)
+    if (continues) grow(last, piece)
+    else merged.push({ ...piece })
   }
-  return merged
 }
 
-function grow(known: JsonObject, piece: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...known }
+/** Adds the members of a piece to an object of our own. */
+function grow(known: Record<string, JsonValue>, piece: JsonObject): void {
   for (const [name, value] of Object.entries(piece)) {
-    const before = known[name]
+    const before = Object.hasOwn(known, name) ? known[name] : undefined
     if (typeof before === 'string' && typeof value === 'string' && grows.has(name)) {
-      result[name] = before + value
+      known[name] = before + value
     } else if (value !== null) {
-      setMember(result, name, value)
+      setMember(known, name, value)
     }
   }
-  return result
 }
 
 /** The readable text of a detail. */
@@ -467,7 +483,9 @@ function noteExtras(
 
 /** Keeps audio output in the metadata, its pieces joined. */
 function noteAudio({ metadata }: ResponseState, audio: JsonValue): void {
-  metadata['audio'] = grow(asObject(metadata['audio']) ?? {}, asObject(audio) ?? {})
+  // Made here, so it may be written to.
+  const known = (metadata['audio'] ??= {}) as Record<string, JsonValue>
+  grow(known, asObject(audio) ?? {})
 }
 
 /** The usage that Groq sends in `x_groq` when the request did not ask for usage. */

@@ -408,7 +408,7 @@ function endMessageItem(state: ResponseState, item: OutputItem, wire: JsonObject
       const block = textBlock(state, item, contentIndex, isRefusal)
       const late = annotations.slice(block.annotations.length)
       if (block.done) {
-        state.lateSources = [...state.lateSources, ...annotated(state, block, late)]
+        for (const source of annotated(state, block, late)) state.lateSources.push(source)
       } else for (const annotation of late) block.annotations.push(annotation)
       endText(state, block, whole)
     }

@@ -20,7 +20,7 @@ export interface ResponseState {
   /** The lists of the metadata, which grow. */
   readonly lists: Record<string, JsonValue[]>
   /** The sources that came after their text was complete. */
-  lateSources: readonly Source[]
+  readonly lateSources: Source[]
 }
 
 export function responseState(sink: CallSink): ResponseState {

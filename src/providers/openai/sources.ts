@@ -5,14 +5,14 @@ import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { positionsOf } from '../shared/text-positions.ts'
 
 /**
- * The annotations of a text as sources. `offset` is where the text begins in the message.
+ * The annotations of a text as sources. `offset` is where the text begins in the message; without it they have no places.
  *
  * Both APIs count characters, not the units of a JavaScript string. Annotations of unknown types are left out; they are in the
  * metadata of the response.
  */
 export function sourcesOf(
   annotations: readonly JsonValue[],
-  { text, offset, provider }: { text: string; offset: number; provider: string },
+  { text, offset, provider }: { text: string; offset: number | undefined; provider: string },
 ): readonly Source[] {
   const read = annotations.flatMap((value) => {
     const annotation = asObject(value)
@@ -23,7 +23,7 @@ export function sourcesOf(
   const places = counted.length === 0 ? undefined : positionsOf(text, counted)
   const place = (at: number | undefined): number | undefined => {
     const found = at === undefined ? undefined : places?.get(at)
-    return found === undefined ? undefined : offset + found
+    return found === undefined || offset === undefined ? undefined : offset + found
   }
   return read.map(({ annotation, start, end, ...source }) =>
     defined<Source>({
