@@ -50,9 +50,15 @@ export const inspectCommand: Command = {
   synopsis: '[directory | session.json | cassette.json] [options]',
   options,
   notes: [
-    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing\nleaves the machine.',
-    'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the\nothers. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run\nhere with --engine.',
+    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing leaves the machine. Ctrl-C ends it, with exit code 0.',
+    'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the others. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run here with --engine.',
     'TypeScript modules need a Node that loads them: 22.18 or newer.',
+  ],
+  examples: [
+    ['inspect', 'look at ./sessions'],
+    ['inspect talk.json', 'one session, or a cassette'],
+    ['inspect --engine ./agent.ts', 'commands and forks run here'],
+    ['inspect --store postgres://127.0.0.1/app', 'sessions in a database'],
   ],
   positionals: [0, 1],
   run,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createEngine, extendEngine, Session, tool, type Engine } from '../../src/index.ts'
@@ -343,6 +343,10 @@ test('a session is saved as a recording and a test, beside the sessions if there
     'trip.test.mjs',
   ])
   expect(readFileSync(join(folder, 'trip.test.mjs'), 'utf8')).toContain('./trip.cassette.json')
+  // They quote the conversation, so they are for their owner only.
+  for (const name of readdirSync(folder)) {
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+  }
   const empty = desk()
   await empty.store.save(Session.create({ id: 'plain', messages: 'hello' }))
   const none = await empty.post(pathOf('plain', 'test'), {})
