@@ -109,11 +109,8 @@ async function inspectorWorks() {
     address = origin
     notes.push('listens')
     const authorization = `Bearer ${token}`
-    for (const [path, headers] of [
-      ['/', {}],
-      ['/page.js', {}],
-      ['/api/sessions', { authorization }],
-    ]) {
+    for (const path of ['/', '/page.js', '/api/sessions']) {
+      const headers = path === '/api/sessions' ? { authorization } : {}
       const { status } = await fetch(`${origin}${path}`, { headers })
       notes.push(`${path} ${status}`)
     }

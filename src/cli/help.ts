@@ -68,8 +68,9 @@ export function helpPage(stream: Io['stdout'], env: Io['env']): HelpPage {
       wrap(what, width, `  ${thing}`.padEnd(left), ' '.repeat(left)),
     )
   }
+  const style = styleFor(stream, env)
   return {
-    heading: styleFor(stream, env).bold,
+    heading: (text) => style.bold(text),
     text: (text, indent) => wrap(text, width, '', indent),
     rows,
     join: (sections) => `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`,

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { styleFor } from '../../src/cli/io.ts'
 import { eventFacts, narrator } from '../../src/cli/narrator.ts'
@@ -179,7 +180,7 @@ describe('on a terminal', () => {
     const texts: string[] = []
     let text = ''
     const write = (more: string): void => void (text += more)
-    const style = styleFor({ ...process.stdout, isTTY: false }, {})
+    const style = styleFor(new PassThrough(), {})
     const output = narrator({ write, style, env: {}, lead, columns: () => columns })
     for (const delta of pieces) {
       output.show({ type: 'text_delta', delta })
