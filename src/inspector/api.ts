@@ -16,7 +16,7 @@ import type { Session, SessionCommand, SessionStatus } from '../types/session.ts
  * | `GET api/sessions/:id/session`     | `SessionAt`; `?at=` is the number of an event                         |
  * | `GET api/sessions/:id/log`         | `LogPage`; `?after=`, `?afterCommand=`, `?limit=`                     |
  * | `GET api/sessions/:id/follow`      | server-sent events, each a `LogEntry`, then an event named `rest`; `?after=`, `?afterCommand=` |
- * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event                  |
+ * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event, `&next=1` asks for what would come after the last call |
  * | `POST api/sessions/:id/command`    | takes a `SessionCommand`, gives `{ok: true}`                          |
  * | `POST api/sessions/:id/stop`       | takes `{}`, gives `{ok: true}`                                        |
  * | `POST api/sessions/:id/fork`       | takes a `ForkRequest`, gives `{id}`                                   |
@@ -124,6 +124,8 @@ export interface RequestBasis {
   readonly answered?: { readonly provider: string; readonly model?: string }
   /** The answer came from another model or provider than the one that this request is for. */
   readonly differs?: true
+  /** The log of the run has no call after the event: the request is the last one that was made. */
+  readonly isLast?: true
   /** The log of the run has no call after the event: the request is the one that would come next. */
   readonly isNext?: true
 }
