@@ -40,7 +40,10 @@ export interface InspectorInfo {
 export interface SessionItem {
   readonly id: string
   readonly status: SessionStatus
+  /** It has something to do. */
   readonly running: boolean
+  /** It has something to do, and nobody has taken it: it waits for a worker, or for its next attempt. */
+  readonly queued?: true
   readonly updatedAt: number
   /** The first words of the user, cut. */
   readonly title: string
@@ -83,6 +86,8 @@ export interface SessionDetail {
   readonly instructions?: string
   readonly owner?: string
   readonly dueAt?: number
+  /** The commands that are stored, and that nobody has taken yet. */
+  readonly inbox?: readonly SessionCommand[]
   /** Why it takes no commands: nobody runs what is looked at, or it is a fork that does not run in this inspector. */
   readonly unattended?: 'nobody' | 'fork_ended'
 }

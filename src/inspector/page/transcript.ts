@@ -2,7 +2,7 @@ import type { ErrorData } from '../../types/error-data.ts'
 import { isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../../types/message.ts'
-import type { Session } from '../../types/session.ts'
+import type { Session, SessionCommand } from '../../types/session.ts'
 
 /** A message as it is shown, with the calls of an answer and their results in one place. */
 export interface TranscriptItem {
@@ -42,11 +42,20 @@ export type CallState =
   | 'waiting_approval'
   | 'waiting_answer'
   | 'waiting_result'
+  | 'approved'
+  | 'refused'
+  | 'answered'
   | 'running'
   | 'not_started'
 
-/** The messages of a session in order. A result stands with its call; one without a call stands alone. */
-export function transcriptOf(session: Session): readonly TranscriptItem[] {
+/**
+ * The messages of a session in order. A result stands with its call; one without a call stands alone. What is in `decided` was said about
+ * calls that wait, and nobody has taken it yet.
+ */
+export function transcriptOf(
+  session: Session,
+  decided: readonly SessionCommand[] = [],
+): readonly TranscriptItem[] {
   const { messages } = session.thread
   const items: TranscriptItem[] = []
   const used = new Set<number>()
@@ -56,7 +65,13 @@ export function transcriptOf(session: Session): readonly TranscriptItem[] {
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
-      return callItem(session, call, resultIndex, index === last && isUnderWay(session, message))
+      const item = callItem(
+        session,
+        call,
+        resultIndex,
+        index === last && isUnderWay(session, message),
+      )
+      return { ...item, state: decidedState(item, session, decided) ?? item.state }
     })
     const at = message.metadata?.['at']
     items.push({
@@ -130,6 +145,29 @@ function callState(
   return metadata['isError'] === true ? 'failed' : 'done'
 }
 
+/** The state of a call that waited, and about which something was decided that nobody has taken yet. */
+function decidedState(
+  { call: { id }, state }: CallItem,
+  { pendingToolCallId }: Session,
+  decided: readonly SessionCommand[],
+): CallState | undefined {
+  for (const command of decided) {
+    // A message without a call answers the question that is open.
+    const about =
+      'toolCallId' in command
+        ? command.toolCallId
+        : command.type === 'send'
+          ? pendingToolCallId
+          : undefined
+    if (about !== id) continue
+    if (state === 'waiting_approval' && command.type === 'approve') return 'approved'
+    if (state === 'waiting_approval' && command.type === 'deny') return 'refused'
+    if (state === 'waiting_answer' && command.type === 'send') return 'answered'
+    if (state === 'waiting_result' && command.type === 'submitToolResult') return 'answered'
+  }
+  return undefined
+}
+
 /** The words for a state, with a sign, so that no state is told by its colour alone. */
 export const callWords: Readonly<
   Record<CallState, { readonly label: string; readonly sign: string; readonly tone: Mark['tone'] }>
@@ -141,6 +179,9 @@ export const callWords: Readonly<
   waiting_approval: { label: 'waits for approval', sign: '!', tone: 'person' },
   waiting_answer: { label: 'asks', sign: '?', tone: 'person' },
   waiting_result: { label: 'waits for a result', sign: '…', tone: 'person' },
+  approved: { label: 'approved, not run yet', sign: '◷', tone: 'person' },
+  refused: { label: 'denied, not taken yet', sign: '◷', tone: 'person' },
+  answered: { label: 'answered, not taken yet', sign: '◷', tone: 'person' },
   running: { label: 'running', sign: '▶', tone: 'tool' },
   not_started: { label: 'not started', sign: '○', tone: 'quiet' },
 }
