@@ -232,7 +232,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       const { texts, gaps } = await seen()
       for (const text of texts)
         expect(text).toMatch(/^(?:\d+ ms|\d+(?:\.5)? s|\d+ min(?: \d+ s)?)$/)
-      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(79)
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(63)
       expect(Math.max(...gaps)).toBeLessThanOrEqual(161)
     }
     await picture(page, 'long-timeline')

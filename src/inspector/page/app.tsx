@@ -183,12 +183,12 @@ function ReaderBadge({ onToken }: { onToken: (token: string) => void }): JSX.Ele
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <button type="button" class="badge quiet" onClick={() => setOpen(true)}>
+      <button type="button" class="badge person" onClick={() => setOpen(true)}>
         this tab only reads
       </button>
       {isOpen && (
         <Dialog title="This tab only reads" onClose={() => setOpen(false)}>
-          <p>
+          <p class="text">
             To send messages, decide, stop and fork, open this page from a tab that can, or give the
             token. It is in the address that <code>npx allm-ts inspect</code> has printed in the
             terminal.

@@ -8,7 +8,7 @@ export interface Axis {
   readonly entryAt: (place: number) => number
   /** Pauses that are drawn shorter than they were. */
   readonly folds: readonly AxisFold[]
-  /** Places with the time since the beginning, round where it can be, 80 to 160 pixels apart on a picture that is so wide. */
+  /** Places with the time since the beginning, round where it can be, 64 to 160 pixels apart on a picture that is so wide. */
   readonly ticks: (width: number) => readonly AxisTick[]
   /** How many pieces have to be told apart: the picture should be this wide at least. */
   readonly pieces: number
@@ -31,8 +31,8 @@ export interface AxisTick {
 const idleShare = 0.12
 /** The part of the whole that each piece has at least, so that what took no time is seen. */
 const leastShare = 0.008
-/** The least and the most pixels from one tick to the next. */
-const [leastGap, mostGap] = [80, 160]
+/** The least and the most pixels from one tick to the next. Between them there is always one of 1, 2 and 5 times a power of ten. */
+const [leastGap, mostGap] = [64, 160]
 
 /**
  * The axis of a timeline. Time is drawn to scale while a model or a tool works. A long pause is folded, and pieces that took no time
@@ -99,7 +99,12 @@ export function axisOf({ points }: Pick<Timeline, 'points'>): Axis {
       let step: number | undefined
       for (let x = 0; spans.length > 0 && x + leastGap <= width;) {
         const [from, to] = [(x + leastGap) / width, Math.min(1, (x + mostGap) / width)]
-        const found = roundTime(timeAt(from), timeAt(to), step)
+        // It goes on with the step of the ticks before while that fits.
+        const same = (ticks.at(-1)?.ms ?? 0) + (step ?? 0)
+        const isSame = step !== undefined && same >= timeAt(from) && same <= timeAt(to)
+        // The end is near, and has no tick of its own.
+        if (!isSame && x + mostGap > width) break
+        const found = isSame ? { ms: same, step } : roundTime(timeAt(from), timeAt(to))
         step = found?.step
         const ms = found?.ms ?? timeAt(from)
         // A time may last for several places: nothing took time there.
@@ -124,14 +129,12 @@ const roundSteps: readonly number[] = [
   ...[500, 200, 100, 50, 20, 10, 5, 2, 1],
 ]
 
-/** The roundest time in a stretch: it goes on with the step of the tick before while that fits. */
+/** The roundest time in a stretch. */
 function roundTime(
   from: number,
   to: number,
-  before: number | undefined,
 ): { readonly ms: number; readonly step: number } | undefined {
-  const isFitting = before !== undefined && to - from <= before
-  for (const step of isFitting ? [before, ...roundSteps] : roundSteps) {
+  for (const step of roundSteps) {
     const ms = Math.ceil((from - 1e-6) / step) * step
     if (ms <= to + 1e-6) return { ms, step }
   }
