@@ -126,7 +126,16 @@ const roundSteps: readonly number[] = [
   ...[12, 6, 2, 1].map((count) => count * hour),
   ...[30, 20, 10, 5, 2, 1].map((count) => count * minute),
   ...[30, 20, 10, 5, 2, 1].map((count) => count * second),
-  ...[500, 200, 100, 50, 20, 10, 5, 2, 1],
+  // Milliseconds.
+  500,
+  200,
+  100,
+  50,
+  20,
+  10,
+  5,
+  2,
+  1,
 ]
 
 /** The roundest time in a stretch. */

@@ -65,13 +65,8 @@ export function transcriptOf(
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
-      const item = callItem(
-        session,
-        call,
-        resultIndex,
-        index === last && isUnderWay(session, message),
-      )
-      return { ...item, state: decidedState(item, session, decided) ?? item.state }
+      const isOpen = index === last && isUnderWay(session, message)
+      return callItem(session, call, { resultIndex, isOpen, decided })
     })
     const at = message.metadata?.['at']
     items.push({
@@ -99,14 +94,23 @@ function isUnderWay({ status, run }: Session, { metadata }: Message): boolean {
   return run?.phase === 'tools' || (run?.phase === 'model' && metadata?.['partial'] === true)
 }
 
+/** What is known of a call besides its session. */
+interface CallPlace {
+  /** -1 without a result. */
+  readonly resultIndex: number
+  /** Its answer is not at its end. */
+  readonly isOpen: boolean
+  readonly decided: readonly SessionCommand[]
+}
+
 function callItem(
   session: Session,
   call: ToolCall,
-  resultIndex: number,
-  isOpen: boolean,
+  { resultIndex, isOpen, decided }: CallPlace,
 ): CallItem {
   const stored = session.thread.messages[resultIndex]
-  const state = callState(session, call, stored, isOpen)
+  const known = callState(session, call, stored, isOpen)
+  const state = decidedState(known, call, session, decided) ?? known
   // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
   const result = state === 'running' || state === 'not_started' ? undefined : stored
   const approved = result?.metadata?.['approvedArguments']
@@ -147,7 +151,8 @@ function callState(
 
 /** The state of a call that waited, and about which something was decided that nobody has taken yet. */
 function decidedState(
-  { call: { id }, state }: CallItem,
+  state: CallState,
+  { id }: ToolCall,
   { pendingToolCallId }: Session,
   decided: readonly SessionCommand[],
 ): CallState | undefined {
