@@ -117,6 +117,7 @@ describe('wrong usage', () => {
     [['record', '--port=-1'], '--port must be a whole number from 0 to 65535, not -1'],
     [['inspect', '--port', '70000'], '--port must be a whole number from 0 to 65535, not 70000'],
     [['inspect', '--store', 'mysql://x'], '--store must be postgres'],
+    [['inspect'], 'npx allm-ts tour --session tour.json makes a session to look at'],
     [['test', 'x.json', '--runner', 'jest'], '--runner must be node or vitest, not jest'],
     [['chat', '--tools', 'a.js', '--no-tools'], '--tools and --no-tools contradict'],
     [['chat', '--provider', 'fake', '--model', 'gpt'], '--model gpt: the fake has no models'],
