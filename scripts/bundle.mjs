@@ -1,7 +1,9 @@
 // Makes the package out of what the compiler wrote: a few bundles for Node, the modules without their comments for everybody else, and a
 // list of the files that no entry point reaches, which are not published. See docs/decisions/063-package.md.
-// usage: node scripts/bundle.mjs [FOLDER]     (with FOLDER only the bundles are made, there)
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// usage: node scripts/bundle.mjs [--program | FOLDER]
+//   --program   makes only what the program of the package needs, from the sources, in some seconds: the bundles and the page
+//   FOLDER      makes only the bundles, there
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
@@ -10,7 +12,8 @@ import { bundlePage } from './bundle-page.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const dist = join(root, 'dist')
-const outdir = resolve(process.argv[2] ?? join(dist, 'node'))
+const [wanted = '--package'] = process.argv.slice(2)
+const outdir = wanted.startsWith('--') ? join(dist, 'node') : resolve(wanted)
 const entryPoints = readdirSync(join(root, 'src'))
   .filter((name) => name.endsWith('.ts'))
   .map((name) => name.slice(0, -3))
@@ -30,11 +33,9 @@ const running = ['runs', 'stores', 'queues', 'ui']
 const bundling = { cwd: root, platform: 'node', transform: { target: 'node20.19' } }
 
 await bundleForNode()
-if (process.argv[2] === undefined) {
-  await withoutComments(dist)
-  await bundlePage()
-  writeFileSync(join(dist, '.npmignore'), unreachable().join('\n'))
-}
+if (wanted === '--package') await withoutComments(dist)
+if (wanted.startsWith('--')) await bundlePage()
+if (wanted === '--package') writeFileSync(join(dist, '.npmignore'), unreachable().join('\n'))
 
 /**
  * Bundles the entry points. Node takes a third of a millisecond to load a module, so the hundreds of modules become one file for all that
@@ -56,6 +57,8 @@ async function bundleForNode() {
     // No module has side effects when it is loaded, so imports without bindings are removed.
     writeFileSync(join(outdir, fileName), inAscii(code.replaceAll(/^import "[^"]+";\n/gm, '')))
   }
+  // It can be run by its name.
+  chmodSync(join(outdir, 'cli.js'), 0o755)
 }
 
 /** The same program without other characters than those of ASCII, which are half the memory and a millisecond less when Node reads it. */

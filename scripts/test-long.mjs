@@ -1,4 +1,4 @@
-// Runs the tests that take minutes: property tests with more seeds, the published types under every supported TypeScript,
+// Runs the tests that take minutes: property tests with more seeds, the steps of a new user in a clone, the published types under every supported TypeScript,
 // the package as somebody installs it, with compilers, bundlers and CommonJS, in every runtime and with packages that need a newer Node, the API reference, a page in a browser, and agents and workers that are killed. Needs a build. All of them run, even if an earlier one failed.
 // usage: node scripts/test-long.mjs [FOLDER]     (FOLDER gets the reports, and a line for each run in runs.txt)
 import { spawnSync } from 'node:child_process'
@@ -15,6 +15,12 @@ const vitestReport = (file) => [
 
 const runs = [
   { name: 'seeds', script: 'seeds.mjs', args: ['2', '--from', '1'], report: vitestReport },
+  {
+    name: 'clone',
+    script: 'fresh-clone.mjs',
+    args: ['--linked'],
+    report: (file) => ['--report', file],
+  },
   { name: 'types', script: 'types-compat.mjs', args: [], report: (file) => [file] },
   { name: 'package', script: 'try-package.mjs', args: [], report: (file) => [file] },
   { name: 'runtimes', script: 'runtimes.mjs', args: [], report: (file) => [file] },

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Platform } from 'esbuild'
@@ -73,6 +73,17 @@ test('declarations that name what can be disposed of bring its library: a tsconf
   const lib = '/// <reference lib="esnext.disposable"'
   const lacking = declared.filter(({ text }) => !text.startsWith(lib))
   expect(lacking.map(({ name }) => name)).toEqual([])
+})
+
+test('the program can be run by its name: its file is in the repository and executable, and so is its bundle', () => {
+  // The package's own file, whose shape is known.
+  const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly bin: Readonly<Record<string, string>>
+  }
+  expect(bin).toEqual({ allm: './bin/allm-ts.js', 'allm-ts': './bin/allm-ts.js' })
+  for (const file of [...Object.values(bin), 'dist/node/cli.js']) {
+    expect(() => accessSync(join(root, file), constants.X_OK)).not.toThrow()
+  }
 })
 
 test('what is not published is what no entry point reaches', () => {

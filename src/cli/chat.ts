@@ -18,10 +18,11 @@ import type { Image } from '../types/media.ts'
 import { messageText, type Part } from '../types/message.ts'
 import type { PendingApproval } from '../types/results.ts'
 import type { SessionCommand } from '../types/session.ts'
-import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
+import { exitCodes, shellWord, usageError, type Command, type CommandCall } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { assertFolder, readSession, writeNewFile, writeSession } from './files.ts'
 import {
+  columnsOf,
   isInteractive,
   lineReader,
   say,
@@ -33,7 +34,7 @@ import {
   type Style,
 } from './io.ts'
 import { readTools } from './modules.ts'
-import { imageWords, narrator } from './narrator.ts'
+import { imageWords, json, narrator } from './narrator.ts'
 import { during, progressOn, runProgress } from './progress.ts'
 import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
 
@@ -111,10 +112,16 @@ export const chatCommand: Command = {
     'no-tools': { help: 'offer no tools' },
   },
   notes: [
-    'A call that needs approval is asked about before it runs. Images are saved beside the session file, or in the current folder; no file is\nreplaced. The arrow keys show earlier messages, also those of the session file; there is no other file with what you typed.',
+    'A call that needs approval is asked about before it runs. Images are saved beside the session file, or in the current folder; no file is replaced. The arrow keys show earlier messages, also those of the session file; there is no other file with what you typed.',
+    'An answer that is none of the choices of a question is asked again; send it twice if you mean it. The number of a choice will do.',
     'A line that ends with a backslash goes on in the next line. So does Alt-Enter, and pasted lines are one message.',
-    'During a turn, Ctrl-C stops the model and keeps its text; a second Ctrl-C ends the program. Ctrl-D and /quit also end it.\n/help lists the other commands.',
+    'During a turn, Ctrl-C stops the model and keeps its text; a second Ctrl-C ends the program. Ctrl-D and /quit also end it. /help lists the other commands.',
     'TypeScript modules need a Node that loads them: 22.18 or newer.',
+  ],
+  examples: [
+    ['chat --session talk.json', 'begin a chat in a file, or continue it'],
+    ['chat --provider ollama --model llama3.2', 'chat with a model on this machine'],
+    ['chat --tools ./tools.js', 'with your own tools'],
   ],
   positionals: [0, 0],
   run,
@@ -191,6 +198,8 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
   const saver = sessionSaver(path, io.clock)
   let attached: Part[] = []
   let interrupts = 0
+  /** An answer that was none of the choices. */
+  let refused: string | undefined
   try {
     for (;;) {
       const approval = pendingApproval(setup, session)
@@ -204,7 +213,7 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
         continue
       }
       interrupts = 0
-      const text = answer.type === 'line' ? answer.text.trim() : '/quit'
+      let text = answer.type === 'line' ? answer.text.trim() : '/quit'
       if (text === '/quit') {
         print(farewell(path, session))
         // A script must learn that its last turn failed; a person has seen it.
@@ -217,6 +226,17 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
         print(file.words)
         continue
       }
+      const choices = pendingQuestion(session)?.choices ?? []
+      if (choices.length > 0 && attached.length === 0 && text !== '' && !isCommand(text)) {
+        const choice = choiceOf(text, choices)
+        if (choice === undefined && text !== refused) {
+          refused = text
+          print(`${json(text)} is not one of the choices; send it again if you mean it`)
+          continue
+        }
+        text = choice ?? text
+      }
+      refused = undefined
       const start =
         approval === undefined
           ? turnFor(setup, session, text, attached)
@@ -290,7 +310,7 @@ const maxApprovalLength = 4000
 
 function farewell(path: string | undefined, { thread }: Session): string {
   const saved = path !== undefined && thread.messages.length > 0
-  return saved ? `saved; continue with: allm-ts chat --session ${path}` : 'bye'
+  return saved ? `saved; continue with: npx allm-ts chat --session ${shellWord(path)}` : 'bye'
 }
 
 /** Starts a turn. The signal stops it. */
@@ -431,7 +451,13 @@ async function narrate(
     progress.hide()
     say(stdout, text)
   }
-  const output = narrator({ write, style, env, keepImage: (image) => keptImage(image, path) })
+  const output = narrator({
+    write,
+    style,
+    env,
+    columns: () => columnsOf(stdout),
+    keepImage: (image) => keptImage(image, path),
+  })
   const waiting = runProgress(progress, partner, env)
   try {
     for await (const event of stream) {
@@ -570,5 +596,16 @@ export function pendingQuestion(session: Session): PendingQuestion | undefined {
 /** The question in one line. */
 export function questionLine({ question, choices }: PendingQuestion): string {
   const words = visible(question)
-  return choices.length === 0 ? words : `${words} (${choices.map(visibleLine).join(' or ')})`
+  return choices.length === 0 ? words : `${words} (${choiceWords(choices)})`
+}
+
+export function choiceWords(choices: readonly string[]): string {
+  return choices.map(visibleLine).join(' or ')
+}
+
+/** The choice that an answer names, in any case of its letters, or by its number where no choice has digits itself. */
+export function choiceOf(text: string, choices: readonly string[]): string | undefined {
+  const named = choices.find((choice) => choice.trim().toLowerCase() === text.toLowerCase())
+  const isNumbered = /^\d+$/.test(text) && !choices.some((choice) => /\d/.test(choice))
+  return named ?? (isNumbered ? choices[Number(text) - 1] : undefined)
 }

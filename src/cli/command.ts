@@ -36,6 +36,8 @@ export interface Command {
   readonly options: OptionSpecs
   /** Paragraphs below the options. */
   readonly notes?: readonly string[]
+  /** Command lines to copy, without the program's name, and what each does. */
+  readonly examples: readonly (readonly [line: string, what: string])[]
   /** The smallest and the largest number of arguments. */
   readonly positionals: readonly [number, number]
   /** Runs the command and returns the exit code. An error that it throws is printed in one line. */
@@ -71,17 +73,22 @@ export const exitCodes = {
   failed: 1,
   /** The command line, or a file, module or key that it needs, is wrong; nothing was done. */
   usage: 2,
-  /** Ended by Ctrl-C. */
+  /** A run, a tour or a chat was ended by Ctrl-C. What serves until Ctrl-C has then done its work, and ends with 0. */
   interrupted: 130,
 } as const
 
 /** The exit codes as the help lists them. */
-export const exitCodeLines: readonly string[] = [
-  '0    done',
-  '1    the run failed; one line on stderr says why',
-  '2    wrong usage or input: an option, a file, a module, a missing key; nothing was done',
-  '130  ended by Ctrl-C',
+export const exitCodeLines: readonly (readonly [code: string, meaning: string])[] = [
+  ['0', 'done; also serve, record and inspect when Ctrl-C ends them'],
+  ['1', 'the run failed; one line on stderr says why'],
+  ['2', 'wrong usage or input: an option, a file, a module, a missing key; nothing was done'],
+  ['130', 'a run, tour or chat was ended by Ctrl-C'],
 ]
+
+/** A text as one word of a command line that a person may copy. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
 
 /** An option whose value must be a whole number in a range. */
 export function integerOption(

@@ -59,12 +59,12 @@ function adviceFor(reason: string, provider: string | undefined): string | undef
     case 'missing_model':
       return 'name one with --model'
     case 'authentication_failed':
-      return `check ${variable ?? 'the key'}, and try allm-ts doctor`
+      return `check ${variable ?? 'the key'}, and try npx allm-ts doctor`
     case 'rate_limited':
       return 'wait a little, then try again'
     case 'network_error':
     case 'provider_unavailable':
-      return 'check the network and --base-url, or try allm-ts doctor'
+      return 'check the network and --base-url, or try npx allm-ts doctor'
     default:
       return undefined
   }

@@ -33,7 +33,12 @@ export const doctorCommand: Command = {
     offline: { help: 'do not try the endpoints' },
   },
   notes: [
-    'Endpoints are asked for their models, without a key: an answer, even a refusal, means that they can be reached. The exit code is 1 if what was\nnamed with --provider or --base-url is not ready.',
+    'Endpoints are asked for their models, without a key: an answer, even a refusal, means that they can be reached. The exit code is 1 if what was named with --provider or --base-url is not ready.',
+  ],
+  examples: [
+    ['doctor', 'look at everything'],
+    ['doctor --provider openai', 'fail unless OpenAI is ready'],
+    ['doctor --offline', 'keys only'],
   ],
   positionals: [0, 0],
   run,

@@ -40,7 +40,7 @@ export async function readScriptFile(path: string, io: Io): Promise<ScriptFile> 
       path,
       value,
       'a script',
-      ' has neither script nor scripts; see allm-ts run --help',
+      ' has neither script nor scripts; see npx allm-ts run --help',
     )
   }
   // validateScript has checked them.
@@ -60,9 +60,9 @@ export async function readCassette(path: string, io: Io): Promise<Cassette> {
 
 /** What a file of this program can be, and what to do with it. */
 const kinds = {
-  'a script': 'allm-ts run plays it',
-  'a cassette': 'allm-ts replay serves it',
-  'a session': 'allm-ts chat --session continues it',
+  'a script': 'npx allm-ts run plays it',
+  'a cassette': 'npx allm-ts replay serves it',
+  'a session': 'npx allm-ts chat --session continues it',
 } as const
 
 /** The error about a file that was read and is not what it should be: what it is instead, or its problem. */
@@ -101,21 +101,16 @@ export async function readSession(path: string): Promise<Session | undefined> {
   }
 }
 
-/**
- * Writes the session to a new file and renames it, so that a crash leaves the old file intact. It holds private words: a file that
- * did not exist is for its owner only, and one that did keeps its permissions.
- */
+/** Writes the session to a file, as `writeTextFile` does. */
 export async function writeSession(path: string, session: Session): Promise<void> {
-  const text = `${Session.stringify(session)}\n`
-  const mode = (await stat(path).catch(() => undefined))?.mode ?? 0o600
-  await writeTextFile(path, text, { verb: 'save the session to', mode: mode & 0o777 })
+  await writeTextFile(path, `${Session.stringify(session)}\n`, 'save the session to')
 }
 
-/** Writes to the first of several names that no file has, beginning with number 1, and returns the name. */
+/** Writes to the first of several names that no file has, beginning with number 1, and returns the name. The file is for its owner only. */
 export function writeNewFile(name: (number: number) => string, bytes: Uint8Array): string {
   for (let number = 1; ; number++) {
     try {
-      writeFileSync(name(number), bytes, { flag: 'wx' })
+      writeFileSync(name(number), bytes, { flag: 'wx', mode: 0o600 })
       return name(number)
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw new Error(readReason(error), { cause: error })
@@ -123,17 +118,21 @@ export function writeNewFile(name: (number: number) => string, bytes: Uint8Array
   }
 }
 
-/** Writes a text to a new file and renames it, so that a crash leaves the old file intact. */
+/**
+ * Writes a text to a new file and renames it, so that a crash leaves the old file intact. What this program writes has words of
+ * conversations: a file that did not exist is for its owner only, and one that did keeps its permissions.
+ */
 export async function writeTextFile(
   path: string,
   text: string,
-  { verb = 'write', mode }: { readonly verb?: string; readonly mode?: number } = {},
+  verb: string = 'write',
 ): Promise<void> {
   const next = `${path}.${process.pid}.new`
+  const mode = ((await stat(path).catch(() => undefined))?.mode ?? 0o600) & 0o777
   try {
     const file = await open(next, 'w', mode)
     try {
-      if (mode !== undefined) await file.chmod(mode)
+      await file.chmod(mode)
       await file.writeFile(text)
       await file.sync()
     } finally {

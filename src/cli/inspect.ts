@@ -50,9 +50,15 @@ export const inspectCommand: Command = {
   synopsis: '[directory | session.json | cassette.json] [options]',
   options,
   notes: [
-    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing\nleaves the machine.',
-    'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the\nothers. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run\nhere with --engine.',
+    'Without an argument it looks at ./sessions. The page is served on 127.0.0.1 only, to anybody who has its address, which holds a secret; nothing leaves the machine. Other tabs of the same browser may read, too. Ctrl-C ends it, with exit code 0.',
+    'A fork runs in this process, on a script or on the recorded answers, and never in the store: no worker takes it. At rest it is saved beside the others. With --engine a fork can also run on a real model; it asks before each tool. Commands are stored for the workers of the store, or run here with --engine.',
     'TypeScript modules need a Node that loads them: 22.18 or newer.',
+  ],
+  examples: [
+    ['inspect', 'look at ./sessions'],
+    ['inspect talk.json', 'one session, or a cassette'],
+    ['inspect --engine ./agent.ts', 'commands and forks run here'],
+    ['inspect --store postgres://127.0.0.1/app', 'sessions in a database'],
   ],
   positionals: [0, 1],
   run,
@@ -71,9 +77,9 @@ async function run(call: CommandCall): Promise<number> {
   const readOnly = call.flag('read-only')
   const inspected = await during(io, 'opening the sessions', () => openInspected(call, engine))
   const { runs, name, testFolder, unattended, single, recorded } = inspected
-  const token = randomBytes(32).toString('base64url')
+  const secrets: Secrets = { token: newSecret(), cookie: newSecret() }
   const inspectorOptions: InspectorOptions = {
-    authorize: (request) => authorize(request, token),
+    authorize: (request) => authorize(request, secrets),
     mount: '/',
     name,
     readOnly,
@@ -90,8 +96,8 @@ async function run(call: CommandCall): Promise<number> {
     recorded,
   })
   try {
-    const server = await listening({ port }, () => serve(handle, port))
-    const address = `http://127.0.0.1:${portOf(server)}/#token=${token}`
+    const server = await listening({ port }, () => serve(withCookie(handle, secrets), port))
+    const address = `http://127.0.0.1:${portOf(server)}/#token=${secrets.token}`
     say(io.stdout, `inspecting ${name} until Ctrl-C:\n  ${address}\n`)
     if (!call.flag('no-open')) openBrowser(io, address)
     try {
@@ -117,19 +123,73 @@ async function readPrices(call: CommandCall): Promise<PriceTable | undefined> {
   throw usageError(`${path}: ${issue.path} ${issue.problem}`)
 }
 
-/** Lets in requests with the token. The comparison takes as long for every wrong one. */
-function authorize(request: Request, token: string): true | Response {
-  const given = request.headers.get('authorization') ?? ''
-  if (timingSafeEqual(digest(given), digest(`Bearer ${token}`))) return true
-  const message = 'the token is missing or wrong: open the address that allm-ts inspect has printed'
-  return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
+/**
+ * What lets a request in. The token, which the page sends in a header, is good for everything. The cookie is good for reading in other tabs
+ * of the same browser. It is no token, because cookies know no ports: any other server of this machine is sent it, too.
+ */
+interface Secrets {
+  readonly token: string
+  readonly cookie: string
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** What a request may do. */
+type Access = 'all' | 'read' | 'nothing'
+
+function accessOf({ headers, url }: Request, { token, cookie }: Secrets): Access {
+  if (isSame(headers.get('authorization') ?? '', `Bearer ${token}`)) return 'all'
+  // Only a page of this very origin, or the person at the browser, reads with it: not a page of another port, which is the same site.
+  const site = headers.get('sec-fetch-site')
+  if (site !== 'same-origin' && site !== 'none') return 'nothing'
+  const wanted = `${cookieName(url)}=${cookie}`
+  // Anybody may add a cookie of the same name.
+  const cookies = (headers.get('cookie') ?? '').split('; ')
+  return cookies.some((given) => isSame(given, wanted)) ? 'read' : 'nothing'
+}
+
+function cookieName(url: string): string {
+  return `allm_${new URL(url).port}`
+}
+
+/** Compares in a time that does not depend on where two texts differ. */
+function isSame(given: string, wanted: string): boolean {
+  return timingSafeEqual(digest(given), digest(wanted))
 }
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-function serve(handle: Inspector, port: number): Promise<Server> {
+function authorize(request: Request, secrets: Secrets): true | Response {
+  const access = accessOf(request, secrets)
+  if (access === 'all' || (access === 'read' && request.method === 'GET')) return true
+  const message =
+    access === 'read'
+      ? 'this tab may only read: open the address that allm-ts inspect has printed in it'
+      : 'the token is missing or wrong: open the address that allm-ts inspect has printed'
+  return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
+}
+
+/** Gives the cookie to whoever has the token, and tells a page that may only read that it does. */
+function withCookie(handle: Inspector, secrets: Secrets): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const response = await handle(request)
+    const name = cookieName(request.url)
+    const access = accessOf(request, secrets)
+    const isKnown = request.headers.get('cookie')?.includes(`${name}=${secrets.cookie}`) === true
+    if (access === 'read') response.headers.set('allm-access', 'read')
+    if (access === 'all' && !isKnown) {
+      const value = `${name}=${secrets.cookie}; Path=/api/; HttpOnly; SameSite=Strict`
+      response.headers.append('set-cookie', value)
+    }
+    return response
+  }
+}
+
+function serve(handle: (request: Request) => Promise<Response>, port: number): Promise<Server> {
   const respond = toNodeHandler(handle)
   const server = createServer((request, response) => {
     if (isOwnHost(request, server)) respond(request, response)

@@ -71,8 +71,12 @@ async function openPath(
 ): Promise<Inspected> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) {
+    const hint =
+      call.positionals.length > 0
+        ? ''
+        : '; npx allm-ts tour --session tour.json makes a session to look at'
     throw usageError(
-      `there is no ${path}: name a directory of sessions, a session file or a cassette, or a database with --store`,
+      `there is no ${path}: name a directory of sessions, a session file or a cassette, or a database with --store${hint}`,
     )
   }
   const isOneSession = found.isDirectory() && newestSessionFile(await readdir(path)) !== undefined

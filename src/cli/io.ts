@@ -78,6 +78,18 @@ export function visibleJson(text: string): string {
   )
 }
 
+/** The columns that a text takes. Characters of East Asian scripts, and emoji, take two. */
+export function textWidth(text: string): number {
+  let width = 0
+  for (const char of text) width += char >= '\u1100' && char !== '…' && char !== '→' ? 2 : 1
+  return width
+}
+
+/** The columns of a stream, if it is a terminal. */
+export function columnsOf({ isTTY, columns }: Output): number | undefined {
+  return isTTY === true ? columns || undefined : undefined
+}
+
 // A format of `Style`, or one of: C0 (except tab and line feed), DEL, C1, and the overrides and isolates of the writing direction.
 const controls =
   // oxlint-disable-next-line no-control-regex

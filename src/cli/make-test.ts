@@ -25,9 +25,14 @@ export const testCommand: Command = {
     force: { help: 'replace a test that exists' },
   },
   notes: [
-    'Without --tools and --engine, tools answer what was recorded. With them, no call of a tool may fail, also one that failed in the\nrecording: the test fails until the tool is mended.',
-    'The tools of --tools and --engine run for real each time the test runs: what they pay is paid again. Give a module with harmless ones,\nor leave the option out. Calls that were denied are not run, nor those whose answer was not recorded.',
-    'Node 22.18 and newer import TypeScript by themselves. With an older one, run the test of a .ts module with node --import tsx --test,\nor write it with --runner vitest.',
+    'Without --tools and --engine, tools answer what was recorded. With them, no call of a tool may fail, also one that failed in the recording: the test fails until the tool is mended.',
+    'The tools of --tools and --engine run for real each time the test runs: what they pay is paid again. Give a module with harmless ones, or leave the option out. Calls that were denied are not run, nor those whose answer was not recorded.',
+    'Node 22.18 and newer import TypeScript by themselves. With an older one, run the test of a .ts module with node --import tsx --test, or write it with --runner vitest.',
+  ],
+  examples: [
+    ['test cassette.json', 'a test for node:test, whose tools answer what was recorded'],
+    ['test cassette.json --tools ./tools.js', 'run your tools'],
+    ['test cassette.json --engine ./agent.ts --runner vitest', 'run your engine, in Vitest'],
   ],
   positionals: [1, 1],
   run,

@@ -27,7 +27,11 @@ export const mcpServeCommand: Command = {
   },
   notes: [
     'The module exports its tools as tools, as the default, or one by one. TypeScript needs a Node that loads it: 22.18 or newer.',
-    'The server is that of @modelcontextprotocol/server, or of the older @modelcontextprotocol/sdk, installed beside the module. What\nthe tools write with console.log goes to stderr. It ends with its input.',
+    'The server is that of @modelcontextprotocol/server, or of the older @modelcontextprotocol/sdk, installed beside the module. What the tools write with console.log goes to stderr. It ends with its input.',
+  ],
+  examples: [
+    ['mcp serve ./tools.js', 'what an MCP client starts'],
+    ['mcp serve ./tools.js --name orders', 'with a name of its own'],
   ],
   positionals: [1, 1],
   run,

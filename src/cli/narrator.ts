@@ -4,13 +4,13 @@ import type { Image } from '../types/media.ts'
 import type { Message } from '../types/message.ts'
 import type { Usage } from '../types/response.ts'
 import { describeFailure } from './describe-error.ts'
-import { visible, visibleLine, type Io, type Style } from './io.ts'
+import { textWidth, visible, visibleLine, type Io, type Style } from './io.ts'
 
 /** Shows the events of a run to a person. */
 interface Narrator {
   show(event: StreamEvent): void
-  /** Ends the current line, if text is on it. */
-  endLine(): void
+  /** Ends the current line, if text is on it, with a mark behind the text. */
+  endLine(mark?: string): void
 }
 
 /** Where a narrator writes, and how. */
@@ -18,8 +18,10 @@ interface NarratorOptions {
   readonly write: (text: string) => void
   readonly style: Style
   readonly env: Io['env']
-  /** Text before each line of the model. */
+  /** Text before the first line of each text of the model. Its other lines begin with as many spaces. */
   readonly lead?: string
+  /** The columns of the terminal. Text is broken between words to fit into them; without them it is written as it is. */
+  readonly columns?: (() => number | undefined) | undefined
   /** Keeps an image somewhere, and returns in a few words where. */
   readonly keepImage?: ((image: Image) => string) | undefined
 }
@@ -30,20 +32,26 @@ export function narrator({
   style,
   env,
   lead = '',
+  columns = () => undefined,
   keepImage = imageWords,
 }: NarratorOptions): Narrator {
   let open: 'text' | 'reasoning' | undefined
-  const endLine = (): void => {
+  const writeText = (text: string): void => {
+    if (text !== '') write(open === 'reasoning' ? style.dim(text) : text)
+  }
+  const lines = wordWrap(columns, lead.length)
+  const endLine = (mark: string = ''): void => {
+    writeText(lines.add(mark) + lines.end())
     if (open !== undefined) write('\n')
     open = undefined
   }
   const piece = (kind: 'text' | 'reasoning', text: string): void => {
     if (open !== kind) {
       endLine()
-      write(kind === 'text' ? lead : style.dim(`${lead}(thinks) `))
       open = kind
+      writeText(lines.add(kind === 'text' ? lead : `${lead}(thinks) `))
     }
-    write(kind === 'text' ? visible(text) : style.dim(visible(text)))
+    writeText(lines.add(visible(text)))
   }
   const line = (text: string): void => {
     endLine()
@@ -103,6 +111,68 @@ export function narrator({
     }
   }
   return { show, endLine }
+}
+
+/** Breaks a text that arrives in pieces into lines. */
+interface WordWrap {
+  /** What can be written of the text so far. */
+  readonly add: (text: string) => string
+  /** The rest. The next text begins a line. */
+  readonly end: () => string
+}
+
+/** A word that is longer may be broken by the terminal: scripts without spaces have no end of a word to wait for. */
+const longestWord = 16
+
+/** Only a word that may not fit into its line is held back until it ends. */
+function wordWrap(columns: () => number | undefined, indent: number): WordWrap {
+  let column = 0
+  /** What is held back: spaces, and the word behind them. */
+  let [space, word] = ['', '']
+  /** The beginning of the word was written. */
+  let isOpen = false
+  const place = (width: number): string => {
+    const isOver = column + textWidth(space + word) > width && column > indent && word !== ''
+    const text = isOver ? `\n${' '.repeat(indent)}${word}` : space + word
+    const end = (isOver ? indent : column + textWidth(space)) + textWidth(word)
+    column = end > width ? end % width : end
+    ;[space, word] = ['', '']
+    return text
+  }
+  const addWord = (part: string, width: number): string => {
+    word += part
+    const end = isOpen ? 0 : column + textWidth(space) + longestWord
+    if (end > width && word.length <= longestWord) return ''
+    isOpen = true
+    return place(width)
+  }
+  return {
+    add(text) {
+      const width = columns()
+      if (width === undefined) return text
+      let done = ''
+      for (const part of text.match(/\n|[^\S\n]+|\S+/g) ?? []) {
+        if (/\S/.test(part)) {
+          done += addWord(part, width)
+          continue
+        }
+        done += place(width)
+        isOpen = false
+        if (part !== '\n') space = part
+        else {
+          done += part
+          column = 0
+        }
+      }
+      return done
+    },
+    end() {
+      const rest = place(columns() ?? Number.POSITIVE_INFINITY)
+      column = 0
+      isOpen = false
+      return rest
+    },
+  }
 }
 
 /** The tool that an agent inside a call has started, with the names of the agents that it is in. */

@@ -15,6 +15,10 @@ export const newAdapterCommand: Command = {
   notes: [
     'The adapter speaks an invented API. Its README says how to make it yours; the guide is docs/guides/25-writing-an-adapter.md.',
   ],
+  examples: [
+    ['new-adapter my-model', 'write ./allm-my-model'],
+    ['new-adapter my-model --dir packages/my-model', 'elsewhere'],
+  ],
   positionals: [1, 1],
   run,
 }

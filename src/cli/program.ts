@@ -4,16 +4,15 @@ import { chatCommand } from './chat.ts'
 import {
   packageVersion,
   CliError,
-  exitCodeLines,
   exitCodes,
   usageError,
   type Command,
   type CommandCall,
-  type OptionSpec,
   type OptionSpecs,
 } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
+import { commandHelp, helpOption, helpPage, programHelp } from './help.ts'
 import { inspectCommand } from './inspect.ts'
 import { say, type Io } from './io.ts'
 import { testCommand } from './make-test.ts'
@@ -39,16 +38,17 @@ export async function runProgram(io: Io): Promise<number> {
 async function dispatch(io: Io): Promise<number> {
   const [first, ...rest] = io.argv
   if (first === undefined) {
-    io.stderr.write(programHelp(commands))
+    io.stderr.write(programHelp(commands, helpPage(io.stderr, io.env)))
     return exitCodes.usage
   }
-  if (first === '--help' || first === '-h') return print(io, programHelp(commands))
+  if (first === '--help' || first === '-h') return print(io, helpOn([], io))
   if (first === '--version' || first === '-v') return print(io, `${packageVersion()}\n`)
-  if (first === 'help') return print(io, helpOn(rest))
+  if (first === 'help') return print(io, helpOn(rest, io))
   const { command, args } = findCommand(io.argv)
   // What follows -- is for another program.
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
-  if (own.includes('--help') || own.includes('-h')) return print(io, commandHelp(command))
+  if (own.includes('--help') || own.includes('-h'))
+    return print(io, commandHelp(command, helpPage(io.stdout, io.env)))
   return command.run(parseCommandLine(command, args, io))
 }
 
@@ -57,8 +57,11 @@ function print(io: Io, text: string): number {
   return exitCodes.ok
 }
 
-function helpOn(words: readonly string[]): string {
-  return words.length === 0 ? programHelp(commands) : commandHelp(findCommand(words).command)
+function helpOn(words: readonly string[], { stdout, env }: Io): string {
+  const page = helpPage(stdout, env)
+  return words.length === 0
+    ? programHelp(commands, page)
+    : commandHelp(findCommand(words).command, page)
 }
 
 interface Found {
@@ -103,52 +106,6 @@ export const commands: readonly Command[] = [
   mcpServeCommand,
   newAdapterCommand,
 ]
-
-/** The help of the whole program. */
-function programHelp(commands: readonly Command[]): string {
-  return lines([
-    'allm-ts: LLM runs that you can test, stop, save and resume',
-    '',
-    'Usage: allm-ts <command> [options]',
-    '',
-    ...columns(commands.map(({ name, summary }) => [name, summary])),
-    '',
-    'Every command has --help. Without a key and without --provider, everything runs on the Fake, offline.',
-    '',
-    'Exit codes',
-    ...exitCodeLines.map((line) => `  ${line}`),
-  ])
-}
-
-/** The help of one command. */
-function commandHelp(command: Command): string {
-  const { name, summary, synopsis, options, notes = [] } = command
-  return lines([
-    `allm-ts ${name}: ${summary}`,
-    '',
-    `Usage: allm-ts ${name} ${synopsis}`.trimEnd(),
-    '',
-    'Options',
-    ...columns(optionRows({ ...options, help: helpOption })),
-    ...notes.flatMap((note) => ['', note]),
-  ])
-}
-
-function optionRows(options: OptionSpecs): readonly (readonly [string, string])[] {
-  return Object.entries(options).map(([name, { value, short, help }]) => {
-    const long = value === undefined ? `--${name}` : `--${name} ${value}`
-    return [short === undefined ? long : `-${short}, ${long}`, help]
-  })
-}
-
-function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
-}
-
-function lines(all: readonly string[]): string {
-  return `${all.join('\n')}\n`
-}
 
 /** Parses the arguments of a command. A mistake is a usage error that names the option that was probably meant. */
 function parseCommandLine(command: Command, args: readonly string[], io: Io): CommandCall {
@@ -205,9 +162,6 @@ function parserOptions(specs: OptionSpecs): NonNullable<ParseArgsConfig['options
   )
 }
 
-/** An option of every command. */
-const helpOption: OptionSpec = { short: 'h', help: 'show this help' }
-
 function problemOf(command: Command, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const unknown = /^Unknown option '(-{1,2}[^']+)'/.exec(message)?.[1]
@@ -218,5 +172,5 @@ function problemOf(command: Command, error: unknown): string {
 }
 
 function seeHelp({ name }: Command): string {
-  return `see allm-ts ${name} --help`
+  return `see npx allm-ts ${name} --help`
 }

@@ -1,7 +1,7 @@
 import { onTelemetry } from '../core/on-telemetry.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { describeAttempt } from './describe-error.ts'
-import { styleFor, visibleLine, type Io } from './io.ts'
+import { styleFor, textWidth, visibleLine, type Io } from './io.ts'
 import { json } from './narrator.ts'
 
 /** What is waited for: some words, to which the seconds are added, or a function of the seconds. */
@@ -85,11 +85,11 @@ function realSeconds(onSecond: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** A text that fits into columns. Characters of East Asian scripts, and emoji, take two. */
+/** A text that fits into columns. */
 function fit(text: string, columns: number): string {
   let [used, kept] = [0, '']
   for (const char of text) {
-    used += char >= '\u1100' && char !== '…' && char !== '→' ? 2 : 1
+    used += textWidth(char)
     if (used > columns) return kept
     kept += char
   }

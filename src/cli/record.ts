@@ -60,8 +60,13 @@ export const recordCommand: Command = {
     'no-check': { help: 'also pass on calls that the provider is known to refuse' },
   },
   notes: [
-    'With a program, it is run with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the proxy, and the cassette is\nwritten when it ends. Its exit code is that of allm. Without a program the proxy runs until Ctrl-C: point a base URL to it.',
-    'Bytes pass unchanged, and keys pass through; no key is in the cassette. An older file is replaced.\nallm-ts replay serves the cassette, allm-ts test makes a test of it.',
+    'With a program, it is run with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the proxy, and the cassette is written when it ends. Its exit code is that of allm-ts. Without a program the proxy runs until Ctrl-C, which writes the cassette and ends with exit code 0: point a base URL to it.',
+    'Bytes pass unchanged, and keys pass through; no key is in the cassette. An older file is replaced. allm-ts replay serves the cassette, allm-ts test makes a test of it.',
+  ],
+  examples: [
+    ['record -- node agent.js', 'run a program, and record its calls'],
+    ['record --out night.json -- python agent.py', 'any language will do'],
+    ['record --provider openai --port 8080', 'a proxy for a program that you start yourself'],
   ],
   positionals: [0, Number.POSITIVE_INFINITY],
   run,

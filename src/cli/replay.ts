@@ -21,7 +21,11 @@ export const replayCommand: Command = {
     'any-order': { help: 'take calls in any order, for programs that make several at once' },
   },
   notes: [
-    'A request that was not recorded is refused, and each recorded call is played once. At the end it says what was not used, and the exit code\nis 1 if something was not, or was refused. It serves until Ctrl-C, or until the program ends, which is run with\nOPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the server.',
+    'A request that was not recorded is refused, and each recorded call is played once. At the end, which is Ctrl-C or the end of the program, it says what was not used. The exit code is that of the program, or 0; it is 1 if something was not used, or was refused. A program is run with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL set to the server.',
+  ],
+  examples: [
+    ['replay cassette.json', 'answer what was recorded, on port 8080'],
+    ['replay cassette.json -- node agent.js', 'run a program against it'],
   ],
   positionals: [1, Number.POSITIVE_INFINITY],
   run,

@@ -26,8 +26,13 @@ export const runCommand: Command = {
     'real-time': { help: 'wait for the delays of the script' },
   },
   notes: [
-    'A script file is a list of entries for one call, such as [["text", "Hello"], ["finish", "stop"]], a list of such\nlists for several calls, or an object with script or scripts. A path of - reads stdin.',
+    'A script file is a list of entries for one call, such as [["text", "Hello"], ["finish", "stop"]], a list of such lists for several calls, or an object with script or scripts. A path of - reads stdin.',
     'A script that ends in an error is a failed run (1); the part before the error is still printed.',
+  ],
+  examples: [
+    ['run script.json', 'play a script, and print the response'],
+    ['run script.json --events', 'print its events with their times'],
+    ['run - --json', 'play what stdin has, and print JSON'],
   ],
   positionals: [1, 1],
   run,
@@ -174,12 +179,18 @@ export function timeline(clock: Clock): Timeline {
   }
 }
 
-/** The rows as a chart: `░` waits for the model's first event, `█` is busy, `◆` is a moment. */
-export function timelineChart(rows: readonly TimelineRow[], width: number = 40): readonly string[] {
+/** The rows as a chart that fits into columns: `░` waits for the model's first event, `█` is busy, `◆` is a moment. */
+export function timelineChart(
+  rows: readonly TimelineRow[],
+  columns: number = 80,
+): readonly string[] {
   const end = Math.max(1, ...rows.map(({ to }) => to))
-  const place = (at: number): number => Math.round((at / end) * width)
   const labels = Math.max(...rows.map(({ label }) => label.length))
   const digits = String(Math.round(end)).length
+  // A moment at the end has a column of its own.
+  const room = columns - (6 + labels + 1 + (digits + 3) + 1 + (digits + 4) + 2) - 1
+  const width = Math.min(Math.max(room, 10), 60)
+  const place = (at: number): number => Math.round((at / end) * width)
   return rows.map(({ lane, label, from, first = from, to }) => {
     const bar =
       ' '.repeat(place(from)) +

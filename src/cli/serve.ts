@@ -24,8 +24,12 @@ export const serveCommand: Command = {
     repeat: { help: 'start again after the last script instead of failing' },
   },
   notes: [
-    'The file has the format of allm-ts run. An object may have any other option of createFakeServer that is JSON: images, models,\nfailures, faults and so on. Options of the command line override it.',
-    'It serves until Ctrl-C. Requests need a key; any key is accepted.',
+    'The file has the format of allm-ts run. An object may have any other option of createFakeServer that is JSON: images, models, failures, faults and so on. Options of the command line override it.',
+    'It serves until Ctrl-C, and ends with exit code 0. Requests need a key; any key is accepted.',
+  ],
+  examples: [
+    ['serve script.json', 'play a script on port 8080'],
+    ['serve script.json --port 0 --repeat', 'on a free port, again and again'],
   ],
   positionals: [1, 1],
   run,

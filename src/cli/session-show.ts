@@ -19,6 +19,10 @@ export const sessionShowCommand: Command = {
   notes: [
     'It reads the output of Session.stringify and allm-ts chat --session, and the folder of a session in a fileStore.',
   ],
+  examples: [
+    ['session show talk.json', 'print a saved chat'],
+    ['session show sessions/order-7 --json', 'a session of a fileStore, as JSON'],
+  ],
   positionals: [1, 1],
   run,
 }

@@ -14,18 +14,34 @@ import type { Script } from '../testing/script.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { tool } from '../tools/tool.ts'
 import type { StreamEvent } from '../types/events.ts'
-import { askPerson, isResumable, pendingQuestion, questionLine } from './chat.ts'
-import { exitCodes, failure, type Command, type CommandCall } from './command.ts'
+import {
+  askPerson,
+  choiceOf,
+  choiceWords,
+  isResumable,
+  pendingQuestion,
+  questionLine,
+} from './chat.ts'
+import { exitCodes, failure, shellWord, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { assertFolder, readSession, writeSession } from './files.ts'
-import { isInteractive, lineReader, say, styleFor, type Io, type Output, type Style } from './io.ts'
-import { narrator } from './narrator.ts'
+import {
+  columnsOf,
+  isInteractive,
+  lineReader,
+  say,
+  styleFor,
+  type Io,
+  type Output,
+  type Style,
+} from './io.ts'
+import { json, narrator } from './narrator.ts'
 import { progressOn, runProgress } from './progress.ts'
 import { chooseProvider, providerOptions, streamedText, type ChosenProvider } from './provider.ts'
 import { timeline, timelineChart, type Timeline } from './run.ts'
 
 /** The text before each line. */
-const leads = { model: 'model  ', user: 'you    ', note: '       ' } as const
+const leads = { model: 'model  ', user: 'you    ', prompt: 'you  > ', note: '       ' } as const
 
 /** The messages of the user, and the instructions of the model. */
 const tourWords = {
@@ -78,6 +94,11 @@ export const tourCommand: Command = {
     fast: { help: 'show everything at once, without the delays of the script' },
   },
   notes: ['Without a terminal, the tour answers its own question.'],
+  examples: [
+    ['tour', 'see it on the Fake, offline'],
+    ['tour --session tour.json', 'keep the session, to inspect it or to chat on'],
+    ['tour --provider anthropic', 'the same on a real model'],
+  ],
   positionals: [0, 0],
   run,
 }
@@ -89,7 +110,7 @@ async function run(call: CommandCall): Promise<number> {
   const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'allm-tour-')) : undefined
   const path = kept ?? join(folder ?? '', 'tour.session.json')
   try {
-    await runSteps(tour, path)
+    if (!(await runSteps(tour, path, kept))) return exitCodes.interrupted
   } finally {
     await tour.output.flush()
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
@@ -97,19 +118,37 @@ async function run(call: CommandCall): Promise<number> {
   return exitCodes.ok
 }
 
-async function runSteps(tour: Tour, path: string): Promise<void> {
+/** Takes the steps. Returns whether the tour came to its end. */
+async function runSteps(tour: Tour, path: string, kept: string | undefined): Promise<boolean> {
   tour.print(`allm-ts tour on ${tour.partner}`)
   if (tour.isFake)
     tour.print('(set a key in the environment, or pass --provider, to use a real model)')
   await streamed(tour)
   const asking = await askedToPlan(tour)
   const answer = await answered(tour, asking)
-  await stopped(tour, asking, answer, path)
+  if (answer === undefined) return false
+  const place = kept === undefined ? 'a temporary file' : basename(kept)
+  await stopped(tour, asking, answer, { path, place })
   await resumed(tour, answer, path)
   tour.print('')
   tour.print(tour.style.bold('What happened when'))
   tour.print('(░ waits for the model, █ is busy, ◆ is a moment)')
-  for (const line of timelineChart(tour.log.rows)) tour.print(line)
+  const columns = columnsOf(tour.io.stdout)
+  for (const line of timelineChart(tour.log.rows, columns)) tour.print(line)
+  heading(tour, 'Next')
+  for (const [line, what] of nextSteps(kept)) tour.print(`  ${line.padEnd(40)}  ${what}`)
+  return true
+}
+
+/** Command lines to copy, and what they do. */
+function nextSteps(kept: string | undefined): readonly (readonly [string, string])[] {
+  const file = shellWord(kept ?? 'tour.json')
+  const again = [`npx allm-ts tour --session ${file}`, 'the tour again, its session kept'] as const
+  return [
+    ...(kept === undefined ? [again] : []),
+    [`npx allm-ts inspect ${file}`, 'the session in the browser'],
+    [`npx allm-ts chat --session ${file}`, 'talk on'],
+  ]
 }
 
 /**
@@ -129,7 +168,8 @@ async function play(
     progress?.hide()
     output.write(text)
   }
-  const lines = narrator({ write, style, env, lead: leads.model })
+  const columns = (): number | undefined => columnsOf(io.stdout)
+  const lines = narrator({ write, style, env, columns, lead: leads.model })
   const waiting = progress && runProgress(progress, tour.partner, env)
   let pieces = 0
   log.begin()
@@ -145,8 +185,7 @@ async function play(
     waiting?.end()
   }
   const isStopped = pieces >= stopAfter
-  if (isStopped) output.write('…')
-  lines.endLine()
+  lines.endLine(isStopped ? '…' : '')
   if (isStopped) log.cut('is stopped')
   return isStopped
 }
@@ -169,8 +208,8 @@ async function askedToPlan(tour: Tour): Promise<Session> {
   return run.session
 }
 
-/** Step 3: the person at the terminal answers the question. Without a terminal, the tour answers it. */
-async function answered(tour: Tour, session: Session): Promise<string> {
+/** Step 3: the person at the terminal answers the question. Without a terminal, the tour answers it. Ctrl-C gives no answer. */
+async function answered(tour: Tour, session: Session): Promise<string | undefined> {
   const { io, clock, log, output } = tour
   heading(tour, '3. A tool asks the user, and the run waits')
   const asked = pendingQuestion(session)
@@ -182,10 +221,12 @@ async function answered(tour: Tour, session: Session): Promise<string> {
   const proposal = asked.choices.at(-1) ?? 'at noon'
   await output.flush()
   const since = clock.now()
-  const typed = isInteractive(io) ? await askAtTerminal(tour) : ''
+  const typed = isInteractive(io) ? await askAtTerminal(tour, asked.choices) : ''
+  if (typed === undefined) return undefined
   const answer = typed === '' ? proposal : typed
-  if (typed === '')
+  if (!isInteractive(io))
     tour.print(`${leads.user}${answer}  (there is no terminal, so the tour answers itself)`)
+  else if (typed === '') tour.print(`${leads.user}${answer}`)
   log.mark('user', `says ${answer}`, since)
   return answer
 }
@@ -195,15 +236,35 @@ function heading({ print, style }: Tour, text: string): void {
   print(style.bold(text))
 }
 
-async function askAtTerminal({ io }: Tour): Promise<string> {
+/** What the person chooses. It is empty when that is left to the tour, and `undefined` after Ctrl-C. */
+async function askAtTerminal(
+  { io, print, output }: Tour,
+  choices: readonly string[],
+): Promise<string | undefined> {
   const reader = lineReader(io)
-  const answer = await reader.ask(leads.user)
-  reader.close()
-  return answer.type === 'line' ? answer.text.trim() : ''
+  try {
+    for (;;) {
+      const answer = await reader.ask(leads.prompt)
+      if (answer.type === 'interrupt') return undefined
+      const text = answer.type === 'line' ? answer.text.trim() : ''
+      if (text === '' || choices.length === 0) return text
+      const choice = choiceOf(text, choices)
+      if (choice !== undefined) return choice
+      print(`${leads.note}${json(text)} is not one of the choices: ${choiceWords(choices)}`)
+      await output.flush()
+    }
+  } finally {
+    reader.close()
+  }
 }
 
 /** Step 4: the run is stopped in the middle of the answer, and saved. */
-async function stopped(tour: Tour, asking: Session, answer: string, path: string): Promise<void> {
+async function stopped(
+  tour: Tour,
+  asking: Session,
+  answer: string,
+  { path, place }: { readonly path: string; readonly place: string },
+): Promise<void> {
   const { log, print } = tour
   heading(tour, '4. The run is stopped in the middle, and saved')
   const run = Session.streamReply(tour.engine([plan(answer)]), asking, answer)
@@ -214,7 +275,7 @@ async function stopped(tour: Tour, asking: Session, answer: string, path: string
   const how = wasStopped
     ? `stopped after ${enough} text deltas`
     : 'the model was done before it could be stopped'
-  print(`${leads.note}(${how}; ${size} bytes in ${basename(path)})`)
+  print(`${leads.note}(${how}; ${size} bytes in ${place})`)
 }
 
 /** Step 5: another engine reads the file and finishes the run. */

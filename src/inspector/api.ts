@@ -16,7 +16,7 @@ import type { Session, SessionCommand, SessionStatus } from '../types/session.ts
  * | `GET api/sessions/:id/session`     | `SessionAt`; `?at=` is the number of an event                         |
  * | `GET api/sessions/:id/log`         | `LogPage`; `?after=`, `?afterCommand=`, `?limit=`                     |
  * | `GET api/sessions/:id/follow`      | server-sent events, each a `LogEntry`, then an event named `rest`; `?after=`, `?afterCommand=` |
- * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event                  |
+ * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event, `&next=1` asks for what would come after the last call |
  * | `POST api/sessions/:id/command`    | takes a `SessionCommand`, gives `{ok: true}`                          |
  * | `POST api/sessions/:id/stop`       | takes `{}`, gives `{ok: true}`                                        |
  * | `POST api/sessions/:id/fork`       | takes a `ForkRequest`, gives `{id}`                                   |
@@ -40,7 +40,10 @@ export interface InspectorInfo {
 export interface SessionItem {
   readonly id: string
   readonly status: SessionStatus
+  /** It has something to do. */
   readonly running: boolean
+  /** It has something to do, and nobody has taken it: it waits for a worker, or for its next attempt. */
+  readonly queued?: true
   readonly updatedAt: number
   /** The first words of the user, cut. */
   readonly title: string
@@ -83,6 +86,8 @@ export interface SessionDetail {
   readonly instructions?: string
   readonly owner?: string
   readonly dueAt?: number
+  /** The commands that are stored, and that nobody has taken yet. */
+  readonly inbox?: readonly SessionCommand[]
   /** Why it takes no commands: nobody runs what is looked at, or it is a fork that does not run in this inspector. */
   readonly unattended?: 'nobody' | 'fork_ended'
 }
@@ -124,6 +129,8 @@ export interface RequestBasis {
   readonly answered?: { readonly provider: string; readonly model?: string }
   /** The answer came from another model or provider than the one that this request is for. */
   readonly differs?: true
+  /** The log of the run has no call after the event: the request is the last one that was made. */
+  readonly isLast?: true
   /** The log of the run has no call after the event: the request is the one that would come next. */
   readonly isNext?: true
 }

@@ -18,10 +18,11 @@ export async function sessionDetail(
   id: string,
   summaries: Summaries,
 ): Promise<SessionDetail> {
-  const [item, { session, lastEventId }, base] = await Promise.all([
+  const [item, { session, lastEventId }, base, inbox] = await Promise.all([
     summaries.read(place, id),
     readAt(place, id),
     oldestSnapshot(place, id),
+    state.queued > 0 ? place.store.readInbox(id) : [],
   ])
   return defined<SessionDetail>({
     item,
@@ -31,6 +32,7 @@ export async function sessionDetail(
     instructions: await instructionsOf(place, session),
     owner: state.owner,
     dueAt: state.dueAt,
+    inbox: inbox.length > 0 ? inbox.map(({ command }) => command) : undefined,
   })
 }
 

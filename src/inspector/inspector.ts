@@ -367,7 +367,8 @@ async function serve(
     case 'request': {
       const at = numberIn(query, 'at') ?? state.lastEventId
       const sources = place.name === 'forks' ? {} : { engine, recorded: service.recorded }
-      return answer(200, await renderedRequests(place, id, at, sources))
+      const next = query.has('next')
+      return answer(200, await renderedRequests(place, id, { at, next }, sources))
     }
     case 'command': {
       const command = await bodyOf(service, request, commandBody)

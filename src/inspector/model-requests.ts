@@ -37,6 +37,14 @@ export interface RequestSources {
 /** The calls of a cassette by the ids of the sessions that play them, one for each call of the log. */
 export type RecordedCalls = ReadonlyMap<string, readonly RecordedAnswer[]>
 
+/** Which request is meant. */
+interface WantedRequest {
+  /** The number of the event that it belongs to. */
+  readonly at: number
+  /** Where no call follows the event: the one that would come next, and not the last one. */
+  readonly next: boolean
+}
+
 /**
  * The model request that belongs to an event, as each provider would get it, and what it is made from. That of a cassette is the recorded one,
  * whatever engine was given. Nothing is sent.
@@ -44,24 +52,24 @@ export type RecordedCalls = ReadonlyMap<string, readonly RecordedAnswer[]>
 export async function renderedRequests(
   place: Place,
   id: string,
-  event: number,
+  wanted: WantedRequest,
   { engine, recorded }: RequestSources,
 ): Promise<RenderedRequests> {
-  const asked = await askedAt(place, id, event)
   const calls = recorded?.get(id)
-  if (calls !== undefined) return recordedRequests(place, id, event, calls)
+  if (calls !== undefined) return recordedRequests(place, id, wanted.at, calls)
+  const asked = await askedAt(place, id, wanted)
   const { session } = asked
   const own = engine ?? (await engineOf(place, session))
   const whose = place.name === 'forks' ? 'fork' : engine === undefined ? 'runs' : 'given'
   try {
-    const request = await requestOf(own, session, asked.answered?.model)
+    const request = await requestOf(own, session, asked.answered?.model ?? asked.lastModel)
     const adapter = own && engineAfter(own, sentThread(session).messages).adapter
     const basis = rebuiltBasis(asked, own, whose, {
       who: 'this engine asks',
       providers: adapter === undefined ? [] : [adapter.provider, ...(adapter.providers ?? [])],
       model: request.model,
     })
-    return { basis, wires: await renderedForAll(request, id) }
+    return await renderedForAll(basis, request, id)
   } catch (error) {
     const problem = wordsOf(error)
     const basis = rebuiltBasis(asked, own, whose)
@@ -69,8 +77,21 @@ export async function renderedRequests(
   }
 }
 
-function renderedForAll(request: ModelRequest, id: string): Promise<readonly RenderedRequest[]> {
-  return Promise.all(wires.map((wire) => rendered(wire, request, id)))
+/** No provider takes a request without a model. Where none is known, a name stands for it. */
+const unknownModel = 'unknown-model'
+
+async function renderedForAll(
+  basis: RequestBasis,
+  request: ModelRequest,
+  id: string,
+): Promise<RenderedRequests> {
+  const { model = unknownModel } = request
+  const made = request.model === undefined && `Nothing names its model: ${model} stands for it.`
+  const note = sentences(basis.note, made || undefined)
+  return {
+    basis: { ...basis, note },
+    wires: await Promise.all(wires.map((wire) => rendered(wire, { ...request, model }, id))),
+  }
 }
 
 /** The recorded request of the call that an event belongs to. What follows an answer belongs to the next call, or to the last one. */
@@ -99,32 +120,35 @@ async function recordedRequests(
     source: 'recorded',
     note: sentences(
       `Call ${index + 1} of the cassette, as it was recorded with ${call.provider}: without keys and the bytes of files.`,
-      ended > at ? 'No call follows this event.' : undefined,
+      ended > at ? lastWords : undefined,
       difference,
     ),
     answered,
     differs: difference === undefined ? undefined : true,
+    isLast: ended > at ? true : undefined,
   })
-  return { basis, wires: await renderedForAll(request, id) }
+  return renderedForAll(basis, request, id)
 }
 
 /** What a request is made from that was not recorded. */
 function rebuiltBasis(
-  { answered, isNext }: Asked,
+  { answered, lastModel, isLast, isNext }: Asked,
   engine: Engine | undefined,
   whose: keyof typeof engineWords,
   asks?: AskedModel,
 ): RequestBasis {
   const next = isNext
-    ? 'The log of the run has no call after this event: this request would come next.'
-    : undefined
+    ? 'No call follows this event: this request would come next.'
+    : isLast && lastWords
   if (engine === undefined || isBare(engine)) {
     const note = sentences(
       'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it.',
-      answered?.model === undefined ? undefined : 'The model is the one that answered.',
+      answered?.model !== undefined
+        ? 'The model is the one that answered.'
+        : lastModel && 'The model is the one that answered last.',
       next,
     )
-    return defined<RequestBasis>({ source: 'session', note, answered, isNext })
+    return defined<RequestBasis>({ source: 'session', note, answered, isLast, isNext })
   }
   const difference = asks && differenceOf(answered, asks)
   return defined<RequestBasis>({
@@ -132,9 +156,12 @@ function rebuiltBasis(
     note: sentences(engineWords[whose], difference, next),
     answered,
     differs: difference === undefined ? undefined : true,
+    isLast,
     isNext,
   })
 }
+
+const lastWords = 'No call follows this event: this is the last one.'
 
 const mayDiffer =
   'Its instructions, tools and settings may not be those of the run, which are not saved.'
@@ -213,25 +240,61 @@ interface Asked {
   readonly session: Session
   /** Who answered, as the provider names its model. */
   readonly answered?: RequestBasis['answered']
-  /** The run made no call after the event. */
+  /** The model that answered before, where nobody has answered. */
+  readonly lastModel?: string | undefined
+  /** The run made no call after the event: it is the last call. */
+  readonly isLast?: true | undefined
+  /** The run made no call after the event: it is the one that would come next. */
   readonly isNext?: true | undefined
 }
 
 const pageSize = 500
 
 /**
- * The session with which the call was made that an event belongs to. After the end of an answer it is the call that comes next, also one
- * that has not come yet.
+ * The session with which the call was made that an event belongs to. What follows an answer belongs to the next call. Where there is none, it
+ * is the last one, or the one that has not come yet.
  */
-async function askedAt(place: Place, id: string, event: number): Promise<Asked> {
-  const base = await place.store.readSnapshot(id, Math.max(0, event - 1))
-  const found = await callAt(place, id, base?.lastEventId ?? 0, event)
-  if (found === undefined || found === 'failed') {
-    const { session } = await sessionAt(place, id, event)
-    return { session, isNext: found === undefined ? true : undefined }
+async function askedAt(place: Place, id: string, { at, next }: WantedRequest): Promise<Asked> {
+  const base = await place.store.readSnapshot(id, Math.max(0, at - 1))
+  const found = await callAt(place, id, base?.lastEventId ?? 0, at)
+  if (found !== undefined && found !== 'failed') {
+    const session = await sessionBefore(place, id, found.first)
+    return { session, answered: found.answered }
   }
-  const session = await sessionBefore(place, id, found.first)
-  return { session, answered: found.answered }
+  const last = await lastCall(place, id, at)
+  if (found === undefined && last !== undefined && !next) {
+    const session = await sessionBefore(place, id, last.first)
+    return { session, answered: last.answered, isLast: true }
+  }
+  const { session } = await sessionAt(place, id, at)
+  const lastModel = last?.answered.model
+  return { session, lastModel, isNext: found === undefined ? true : undefined }
+}
+
+/** The last call that began before an event or with it. It is looked for from one saved session to the one before. */
+async function lastCall(
+  { store }: Place,
+  id: string,
+  event: number,
+): Promise<FoundCall | undefined> {
+  for (let to = event; to > 0;) {
+    const from = (await store.readSnapshot(id, to - 1))?.lastEventId ?? 0
+    let found: FoundCall | undefined
+    for (let after = from; after < to;) {
+      const limit = Math.min(pageSize, to - after)
+      const page = await store.readEvents(id, { after, limit })
+      for (const entry of page) {
+        if (!('event' in entry)) continue
+        after = entry.id
+        const { event: own } = entry
+        if (own.type === 'message_started') found = { first: after, answered: answeredBy(own) }
+      }
+      if (page.length < limit) break
+    }
+    if (found !== undefined) return found
+    to = from
+  }
+  return undefined
 }
 
 /** The first event of a call, and who answered. */

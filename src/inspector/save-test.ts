@@ -54,8 +54,9 @@ export async function savedTest(
   const tools = own ? 'engine' : 'recorded'
   if (folder === undefined) return { files, written: false, tools }
   const placed = files.map(({ path, text }) => ({ path: join(folder, path), text }))
-  await mkdir(folder, { recursive: true })
-  for (const { path, text } of placed) await writeFile(path, text, { flag: 'wx' })
+  // They have the words of the conversation: they are for their owner only.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const { path, text } of placed) await writeFile(path, text, { flag: 'wx', mode: 0o600 })
   return { files: placed, written: true, tools }
 }
 

@@ -201,6 +201,7 @@ function toItem(
     id: session.id,
     status: session.status,
     running: state.running,
+    queued: state.running && state.owner === undefined ? true : undefined,
     updatedAt,
     title: titleOf(messages),
     turns: messages.filter(({ role }) => role === 'assistant').length,

@@ -682,6 +682,33 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
       await owner.page.getByText('A secret conversation').waitFor()
       expect(owner.page.url()).not.toContain(token)
       expect(owner.problems).toEqual([])
+      // Another tab of the same browser, as one opens it from the list, may do what this one may.
+      const tabs = owner.page.context()
+      for (const how of [
+        { modifiers: ['ControlOrMeta' as const] },
+        { button: 'middle' as const },
+      ]) {
+        const [tab] = await Promise.all([
+          tabs.waitForEvent('page'),
+          owner.page.locator('a.session').click(how),
+        ])
+        await tab.locator('.run-head h1').waitFor()
+        await tab.getByLabel('Message', { exact: true }).waitFor()
+        expect(tab.url()).toContain('#/s/one')
+        await tab.close()
+      }
+      // When no tab with the token is left, one may still read, and is told what else to do.
+      await owner.page.goto('about:blank')
+      const reader = await tabs.newPage()
+      await reader.goto(`${url}#/s/one`)
+      await reader.locator('.run-head h1').waitFor()
+      expect(await reader.getByLabel('Message', { exact: true }).count()).toBe(0)
+      await reader.getByRole('button', { name: 'this tab only reads' }).click()
+      await picture(reader, 'reader')
+      await reader.getByLabel('Token', { exact: true }).fill(token)
+      await reader.keyboard.press('Enter')
+      await reader.getByLabel('Message', { exact: true }).waitFor()
+      expect(await reader.getByText('this tab only reads').count()).toBe(0)
       // A name that leads to this machine.
       const { port } = new URL(url)
       const rebound = await openPage(browser, `http://evil.example:${port}/`)

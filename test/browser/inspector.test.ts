@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createEngine,
@@ -188,9 +188,140 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       expect(await page.evaluate(edges('.session-head'))).toEqual(
         await page.evaluate(edges('a.session')),
       )
+      // However many rows there are, the head keeps its height, and stands above the list.
+      const box = async (what: string): Promise<{ top: number; height: number }> =>
+        page.evaluate(
+          `(({ top, height }) => ({ top, height }))(document.querySelector('${what}').getBoundingClientRect())`,
+        )
+      const [head, list] = [await box('.session-head'), await box('.session-list')]
+      expect(head.height).toBeGreaterThan(18)
+      expect(head.top + head.height).toBeLessThanOrEqual(list.top + 1)
     } finally {
       await own.close()
     }
+  })
+
+  test('a long timeline has round times everywhere, and says that there is more', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const pieces = Array.from({ length: 500 }, (_, number) => [
+      [130, toolStarted(`c${number}`)] as const,
+      [170, toolCompleted(`c${number}`)] as const,
+    ])
+    add(fake, 'long', { entries: logOf([0, started], ...pieces.flat(), [0, completed]) })
+    const { page } = await open(fake, '#/s/long?event=1')
+    const tracks = page.locator('.tracks')
+    await page.locator('.times span').nth(3).waitFor()
+    /** The labels that are seen, and their distances. */
+    const seen = (): Promise<{ texts: string[]; gaps: number[] }> =>
+      page.evaluate(`(() => {
+        const { left, right } = document.querySelector('.tracks').getBoundingClientRect()
+        const shown = [...document.querySelectorAll('.times span')]
+          .map((one) => ({ text: one.textContent, x: one.getBoundingClientRect().left }))
+          .filter(({ x }) => x >= left && x <= right)
+        return {
+          texts: shown.map(({ text }) => text),
+          gaps: shown.slice(1).map(({ x }, index) => Math.round(x - shown[index].x)),
+        }
+      })()`)
+    for (const share of [0, 0.3, 0.77]) {
+      await tracks.evaluate((one, at) => {
+        const box = one as unknown as { scrollLeft: number; scrollWidth: number }
+        box.scrollLeft = box.scrollWidth * at
+      }, share)
+      await expect.poll(async () => (await seen()).texts.length).toBeGreaterThan(5)
+      const { texts, gaps } = await seen()
+      for (const text of texts)
+        expect(text).toMatch(/^(?:\d+ ms|\d+(?:\.5)? s|\d+ min(?: \d+ s)?)$/)
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(63)
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(161)
+    }
+    await picture(page, 'long-timeline')
+    const before = await tracks.evaluate(
+      (one) => (one as unknown as { scrollLeft: number }).scrollLeft,
+    )
+    await page.getByRole('button', { name: 'Scroll to what came earlier' }).click()
+    await expect
+      .poll(() => tracks.evaluate((one) => (one as unknown as { scrollLeft: number }).scrollLeft))
+      .toBeLessThan(before)
+    await tracks.evaluate((one) => {
+      ;(one as unknown as { scrollLeft: number }).scrollLeft = 1e9
+    })
+    await page
+      .getByRole('button', { name: 'Scroll to what came later' })
+      .waitFor({ state: 'detached' })
+  })
+
+  test('counts have their words, and a selected event that the list hides is named', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const entries = logOf([0, send('go')], [5, started], [5, delta], [5, delta], [5, completed])
+    add(fake, 'one', { entries })
+    const { page } = await open(fake, '#/s/one?event=2')
+    await page.getByText('4 events, 1 command').waitFor()
+    expect(await page.getByRole('tab', { name: /^Events/ }).textContent()).toBe('Events 4')
+    await expect
+      .poll(() => page.locator('.row[aria-selected=true] .number').textContent())
+      .toBe('2')
+    await page.getByLabel('hide the pieces of answers').check()
+    await page.getByText('2 events, 1 command').waitFor()
+    expect(await page.locator('.row[aria-selected=true]').count()).toBe(0)
+    await page.getByText('Event 2 is a piece of an answer, which the list hides.').waitFor()
+    await page.keyboard.press('Escape')
+    await expect
+      .poll(() => page.locator('.row[aria-selected=true] .number').textContent())
+      .toBe('4')
+    expect(await page.getByText('which the list hides').count()).toBe(0)
+    const sized = page.locator('.event-detail .size')
+    await page.locator('.event-detail .fold').first().click()
+    expect(await sized.first().textContent()).toMatch(/^ (?:1 member|[2-9] members) $/)
+  })
+
+  test('what was decided and nobody has taken is queued, and says what to do', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const [pay, ring] = ['pay', 'ring'].map((name) => ({
+      id: `c-${name}`,
+      name,
+      arguments: { euros: 1 },
+    }))
+    if (pay === undefined || ring === undefined) throw new Error('there are two')
+    const messages: readonly Message[] = [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: '', toolCalls: [pay, ring] },
+    ]
+    const session: Session = {
+      ...Session.create({ id: 'q' }),
+      thread: { messages, metadata: {} },
+      status: 'awaiting_approval',
+      pendingApprovals: [pay, ring],
+    }
+    const added = add(fake, 'q', { session })
+    fake.onPost = () => {
+      const { item } = added.detail
+      added.detail = {
+        ...added.detail,
+        item: { ...item, running: true, queued: true },
+        inbox: [{ type: 'approve', toolCallId: 'c-pay' }],
+      }
+      return [200, { ok: true }]
+    }
+    const { page } = await open(fake, '#/s/q')
+    const call = (name: string): Locator => page.getByRole('region', { name: `call of ${name}` })
+    await call('pay').getByText('waits for approval').waitFor()
+    const card = page.getByRole('region', { name: 'Approve pay?' })
+    await card.getByRole('button', { name: 'Approve', exact: true }).click()
+    await page
+      .getByText(
+        'Approved. The decision is stored; no worker has taken it. Start one, or restart with --engine.',
+      )
+      .waitFor()
+    await call('pay').getByText('approved, not run yet').waitFor()
+    expect(await page.locator('.run-head .badge').textContent()).toContain('queued')
+    // The other one can still be decided.
+    expect(await call('ring').getByText('waits for approval').count()).toBe(1)
+    expect(await card.count()).toBe(0)
+    expect(await page.getByRole('region', { name: 'Approve ring?' }).count()).toBe(1)
+    await picture(page, 'queued')
+    await page.goto(`${fake.url}#/`)
+    await expect.poll(() => page.locator('a.session .badge').textContent()).toContain('queued')
   })
 
   test('keys go through the events, and Escape to the end', async () => {

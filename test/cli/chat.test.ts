@@ -37,6 +37,19 @@ describe('a conversation', () => {
     )
   })
 
+  test('an answer that is none of the choices is asked again, and one that is sent twice is meant', async () => {
+    const { stdout } = await allm(['chat'], { input: 'ask me something\nwater\nCoffee\n/quit\n' })
+    expect(stdout).toContain(
+      '? Tea or coffee? (tea or coffee)\n"water" is not one of the choices; send it again if you mean it\n? Tea or coffee? (tea or coffee)\nYou chose coffee. Good to know.\n',
+    )
+    const numbered = await allm(['chat'], { input: 'ask me something\n2\n/quit\n' })
+    expect(numbered.stdout).toContain('You chose coffee.')
+    const insisting = await allm(['chat'], { input: 'ask me something\nwater\nwater\n/quit\n' })
+    expect(insisting.stdout).toContain('You chose water.')
+    const wavering = await allm(['chat'], { input: 'ask me something\nwater\nmilk\n/quit\n' })
+    expect(wavering.stdout).not.toContain('You chose')
+  })
+
   test('the end of the input leaves, and a last line without an end counts', async () => {
     const { code, stdout } = await allm(['chat'], { input: 'hello' })
     expect(code).toBe(0)
@@ -115,7 +128,7 @@ describe('a session file', () => {
   test('is written, read back, and gone on with', async () => {
     const path = scratch('chat.json')
     const first = await allm(['chat', '--session', path], { input: 'hello\n' })
-    expect(first.stdout).toContain(`saved; continue with: allm-ts chat --session ${path}\n`)
+    expect(first.stdout).toContain(`saved; continue with: npx allm-ts chat --session ${path}\n`)
     expect(saved(path)).toMatchObject({ status: 'completed', thread: { messages: [{}, {}] } })
     const second = await allm(['chat', '--session', path], { input: 'ask me\n' })
     expect(second.stdout).toMatch(/^continuing \w+: 2 messages, completed\n/)
@@ -286,7 +299,7 @@ describe('the tools of a module', () => {
     const path = scratch('chat.json')
     const argv = ['chat', '--session', path, '--tools', toolsModule()]
     const first = await allm(argv, { input: 'pay {"amount":5}\n' })
-    expect(first.stdout).toContain(`saved; continue with: allm-ts chat --session ${path}\n`)
+    expect(first.stdout).toContain(`saved; continue with: npx allm-ts chat --session ${path}\n`)
     expect(saved(path).status).toBe('awaiting_approval')
     const without = await allm(['chat', '--session', path, '--no-tools'], { input: '' })
     expect(without.stdout).toContain('(pay waits for the program that has this tool')
@@ -350,6 +363,7 @@ describe('media', () => {
       const file = join(folder, `chat-image-${number}.png`)
       expect(stdout).toContain(`  [image] ${file}\n`)
       expect(readFileSync(file).toString('base64')).toBe(png)
+      expect(statSync(file).mode & 0o777).toBe(0o600)
     }
     expect(readFileSync(join(folder, 'chat-image-1.png'), 'utf8')).toBe('mine')
     expect(readdirSync(folder)).toHaveLength(4)

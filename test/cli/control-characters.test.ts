@@ -126,7 +126,7 @@ describe('at a terminal, where the program has formats of its own', () => {
       ],
     })
     const argv = ['chat', '--provider', 'gemini', '--model', 'm', '--base-url']
-    const text = await shown([...argv, server.geminiBaseUrl], 'one\ntwo\nthree\n')
+    const text = await shown([...argv, server.geminiBaseUrl], 'one\ntwo\nno\n')
     expect(text.match(/overline/g)?.length).toBeGreaterThan(6)
     expect(controls.test(text)).toBe(false)
     // Only text of the model may have lines of its own: the two of its answer and its question.

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
@@ -49,17 +49,36 @@ async function inspecting(...args: readonly string[]): Promise<Inspecting> {
   }
 }
 
-/** The status and the body of a request with headers that `fetch` would not send. */
-function rawGet(url: string, headers: Record<string, string>): Promise<readonly [number, string]> {
+/** An answer to a request with headers that `fetch` would not send. */
+interface Raw {
+  readonly status: number
+  readonly text: string
+  readonly headers: IncomingHttpHeaders
+}
+
+function raw(url: string, headers: Record<string, string>, body?: unknown): Promise<Raw> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { headers }, (response) => {
+    const method = body === undefined ? 'GET' : 'POST'
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const request = httpRequest(url, { method, headers: { ...json, ...headers } }, (response) => {
       let text = ''
       response.on('data', (chunk) => (text += String(chunk)))
-      response.on('end', () => resolve([response.statusCode ?? 0, text]))
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, text, headers: response.headers })
+      })
     })
     request.once('error', reject)
-    request.end()
+    request.end(body === undefined ? undefined : JSON.stringify(body))
   })
+}
+
+/** The status and the body. */
+async function rawGet(
+  url: string,
+  headers: Record<string, string>,
+): Promise<readonly [number, string]> {
+  const { status, text } = await raw(url, headers)
+  return [status, text]
 }
 
 async function folderWithSessions(): Promise<string> {
@@ -106,6 +125,65 @@ test('a name of another site that leads here is refused, and so is a page of ano
   const port = new URL(own.url).port
   const local = await rawGet(`${own.url}/api/info`, { authorization, host: `localhost:${port}` })
   expect(local[0]).toBe(200)
+  await own.end()
+})
+
+test('the cookie of the page is good for reading in another tab, and for nothing else', async () => {
+  const own = await inspecting(await folderWithSessions())
+  const { port } = new URL(own.url)
+  const authorization = `Bearer ${own.token}`
+  const info = `${own.url}/api/info`
+  // Whoever has the token gets it, once. The page itself, which anybody may load, sets none.
+  expect((await raw(`${own.url}/`, {})).headers['set-cookie']).toBeUndefined()
+  expect((await raw(info, {})).headers['set-cookie']).toBeUndefined()
+  const [given = ''] = (await raw(info, { authorization })).headers['set-cookie'] ?? []
+  const [, id = ''] =
+    new RegExp(`^allm_${port}=([\\w-]{43}); Path=/api/; HttpOnly; SameSite=Strict$`).exec(given) ??
+    []
+  expect(id).not.toBe('')
+  expect(given).not.toContain(own.token)
+  const cookie = `theme=dark; allm_${port}=${id}`
+  const again = await raw(info, { authorization, cookie })
+  expect([again.status, again.headers['set-cookie']]).toEqual([200, undefined])
+  expect(again.headers['allm-access']).toBeUndefined()
+
+  const from = (site: string): Record<string, string> => ({ cookie, 'sec-fetch-site': site })
+  for (const path of ['info', 'sessions', 'sessions/one', 'sessions/one/log']) {
+    const read = await raw(`${own.url}/api/${path}`, from('same-origin'))
+    expect([path, read.status, read.headers['allm-access']]).toEqual([path, 200, 'read'])
+  }
+  expect((await raw(info, from('none'))).status).toBe(200)
+  // Cookies know no ports: a page of another server of this machine sends it, too.
+  expect((await raw(info, from('same-site'))).status).toBe(401)
+  expect((await raw(info, from('cross-site'))).status).toBe(403)
+  expect((await raw(info, { cookie })).status).toBe(401)
+  expect((await raw(info, { ...from('same-origin'), host: 'evil.example' })).status).toBe(403)
+  for (const wrong of [
+    `allm_${port}=${own.token}`,
+    `allm_${port}=${id}x`,
+    `allm_${port}=`,
+    `allm_1=${id}`,
+    `xallm_${port}=${id}`,
+    id,
+  ]) {
+    const refused = await raw(info, { ...from('same-origin'), cookie: wrong })
+    expect([wrong, refused.status]).toEqual([wrong, 401])
+  }
+  // A cookie of the same name that somebody else has set does not hide it.
+  const tossed = { ...from('same-origin'), cookie: `allm_${port}=x; ${cookie}` }
+  expect((await raw(info, tossed)).status).toBe(200)
+
+  for (const [action, body] of [
+    ['command', { type: 'reply', text: 'hi' }],
+    ['stop', {}],
+    ['fork', {}],
+    ['test', {}],
+  ] as const) {
+    const url = `${own.url}/api/sessions/one/${action}`
+    const refused = await raw(url, from('same-origin'), body)
+    expect([action, refused.status]).toEqual([action, 401])
+    expect(refused.text).toContain('only read')
+  }
   await own.end()
 })
 

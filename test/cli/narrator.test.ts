@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { styleFor } from '../../src/cli/io.ts'
 import { eventFacts, narrator } from '../../src/cli/narrator.ts'
@@ -171,4 +172,73 @@ test('colours are for terminals, and not where NO_COLOR is set', () => {
   const terminal = { isTTY: true } as NodeJS.WriteStream
   expect(styleFor(terminal, {}).bad('x')).toBe('\u001B[31mx\u001B[39m')
   expect(styleFor(terminal, { NO_COLOR: '1' }).bad('x')).toBe('x')
+})
+
+describe('on a terminal', () => {
+  /** What a narrator writes after each piece of a text, and at the end. */
+  function written(pieces: readonly string[], columns: number | undefined, lead = ''): string[] {
+    const texts: string[] = []
+    let text = ''
+    const write = (more: string): void => void (text += more)
+    const style = styleFor(new PassThrough(), {})
+    const output = narrator({ write, style, env: {}, lead, columns: () => columns })
+    for (const delta of pieces) {
+      output.show({ type: 'text_delta', delta })
+      texts.push(text)
+    }
+    output.endLine()
+    return [...texts, text]
+  }
+
+  test.each<[string, readonly string[], number | undefined, string, string]>([
+    ['without columns', ['a b', ' c'.repeat(60)], undefined, '', `a b${' c'.repeat(60)}\n`],
+    [
+      'between words',
+      ['The quick brown ', 'fox jumps over'],
+      20,
+      '',
+      'The quick brown fox\njumps over\n',
+    ],
+    [
+      'a word in pieces',
+      ['The quick brown f', 'oxgl', 'ove x'],
+      20,
+      '',
+      'The quick brown\nfoxglove x\n',
+    ],
+    [
+      'below the lead',
+      ['The quick brown fox'],
+      20,
+      'model  ',
+      'model  The quick\n       brown fox\n',
+    ],
+    ['a line that is just full', ['aaaa bbbb ', 'cccc dddd'], 9, '', 'aaaa bbbb\ncccc dddd\n'],
+    ['lines of the text', ['a\n\n', 'b ', '\n c'], 20, '', 'a\n\nb \n c\n'],
+    [
+      'a word that is longer than a line',
+      ['a ', 'x'.repeat(50), ' b'],
+      20,
+      '',
+      `a\n${'x'.repeat(50)} b\n`,
+    ],
+  ])('text is broken %s', (_name, pieces, columns, lead, expected) => {
+    expect(written(pieces, columns, lead).at(-1)).toBe(expected)
+  })
+
+  test('a word is shown as it comes, unless it might not fit into its line', () => {
+    expect(written(['Hel', 'lo'], 80)).toEqual(['Hel', 'Hello', 'Hello\n'])
+    expect(written(['a'.repeat(14), ' b', 'c'], 20)).toEqual([
+      'a'.repeat(14),
+      'a'.repeat(14),
+      'a'.repeat(14),
+      `${'a'.repeat(14)} bc\n`,
+    ])
+  })
+
+  test('a script without spaces is not held back', () => {
+    const text = '\u6F22\u5B57'.repeat(40)
+    const [first = '', second = ''] = written([text, text], 20)
+    expect([first.replaceAll('\n', ''), second.replaceAll('\n', '')]).toEqual([text, text + text])
+  })
 })

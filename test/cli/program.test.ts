@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/program.ts'
 import { Session } from '../../src/index.ts'
 import { root } from '../support/root.ts'
-import { allm, scratch } from './support.ts'
+import { allm, scratch, terminal } from './support.ts'
 
 const names = commands.map(({ name }) => name)
 
@@ -28,6 +29,38 @@ describe('help', () => {
     expect(await allm(['help', ...words])).toEqual({ code, stdout, stderr })
   })
 
+  describe.each([undefined, 72, 80, 140])('on a terminal of %s columns', (columns) => {
+    test.each(['', ...names])('the help of %j is wrapped between words', async (name) => {
+      const shown = await help(name, columns)
+      // A word that is longer than a line is not broken: an address, or a command with its arguments.
+      const long = shown.split('\n').filter((line) => line.length > (columns ?? 80))
+      expect(long.filter((line) => line.trim().includes(' '))).toEqual([])
+      expect(shown.split(/\s+/)).toEqual((await help(name, 10_000)).split(/\s+/))
+    })
+  })
+
+  test('a wide terminal has fewer lines of help', async () => {
+    const [narrow, wide] = [await help('record', 80), await help('record', 140)]
+    expect(wide.split('\n').length).toBeLessThan(narrow.split('\n').length)
+  })
+
+  test.each(commands.map((command) => [command.name, command] as const))(
+    '%s has examples to copy, with options that it has',
+    async (name, { examples, options }) => {
+      const shown = await help(name, 200)
+      expect(shown).toContain('\nExamples\n')
+      expect(examples.length).toBeGreaterThan(0)
+      for (const [line, what] of examples) {
+        const row = shown.split('\n').find((text) => text.startsWith(`  npx allm-ts ${line}  `))
+        expect(row?.endsWith(`  ${what}`)).toBe(true)
+        expect(`${line} `.startsWith(`${name} `)).toBe(true)
+        const [own = ''] = line.split(' -- ')
+        const given = Array.from(own.matchAll(/ --([a-z-]+)/g), ([, option]) => option)
+        expect(Object.keys(options)).toEqual(expect.arrayContaining(given))
+      }
+    },
+  )
+
   test('no command at all is wrong usage, and shows the help', async () => {
     const { code, stdout, stderr } = await allm([])
     expect([code, stdout]).toEqual([2, ''])
@@ -42,13 +75,21 @@ describe('help', () => {
   })
 })
 
+/** The help of a command, or of the program, as a terminal shows it. */
+async function help(name: string, columns?: number): Promise<string> {
+  const { stream, text } = terminal(columns)
+  const argv = [...name.split(' ').filter((word) => word !== ''), '--help']
+  const { stdout } = await allm(argv, columns === undefined ? {} : { stdout: stream })
+  return stripVTControlCharacters(columns === undefined ? stdout : text())
+}
+
 describe('wrong usage', () => {
   test.each([
     [['tuor'], 'there is no command tuor; did you mean tour?'],
     [['zzz'], 'there is no command zzz; there are tour, chat'],
     [['session'], 'there is no command session; there is session show'],
     [['session', 'list'], 'there is no command session list; there is session show'],
-    [['run'], 'run needs <script.json>; see allm-ts run --help'],
+    [['run'], 'run needs <script.json>; see npx allm-ts run --help'],
     [['run', 'a.json', 'b.json'], 'run has no argument b.json'],
     [['run', 'a.json', '--evnts'], 'run has no option --evnts; did you mean --events?'],
     [['run', 'a.json', '-x'], 'run has no option -x'],
@@ -71,16 +112,17 @@ describe('wrong usage', () => {
     [['record', '--redact-pattern', '('], '--redact-pattern must be a regular expression, not ('],
     [
       ['record', '--port', '-1'],
-      "record: Option '--port' argument is ambiguous; see allm-ts record --help",
+      "record: Option '--port' argument is ambiguous; see npx allm-ts record --help",
     ],
     [['record', '--port=-1'], '--port must be a whole number from 0 to 65535, not -1'],
     [['inspect', '--port', '70000'], '--port must be a whole number from 0 to 65535, not 70000'],
     [['inspect', '--store', 'mysql://x'], '--store must be postgres'],
+    [['inspect'], 'npx allm-ts tour --session tour.json makes a session to look at'],
     [['test', 'x.json', '--runner', 'jest'], '--runner must be node or vitest, not jest'],
     [['chat', '--tools', 'a.js', '--no-tools'], '--tools and --no-tools contradict'],
     [['chat', '--provider', 'fake', '--model', 'gpt'], '--model gpt: the fake has no models'],
     [['chat', '--model', 'gpt'], '--model needs --provider: openai, anthropic, gemini'],
-    [['chat', 'hello'], 'chat has no argument hello; see allm-ts chat --help'],
+    [['chat', 'hello'], 'chat has no argument hello; see npx allm-ts chat --help'],
     [['new-adapter', 'openai'], 'openai is an adapter of allm-ts; choose another name'],
   ])('%j is refused in one line that says what to do', async (argv, message) => {
     const { code, stdout, stderr } = await allm(argv)
@@ -115,13 +157,17 @@ describe('wrong input', () => {
     ['run', 'missing.json', 'cannot read FILE: file not found; name the file of a script'],
     ['run', 'folder', 'cannot read FILE: it is a folder; name the file of a script'],
     ['run', 'text.json', 'FILE is not a script: it is not JSON'],
-    ['run', 'object.json', 'FILE has neither script nor scripts; see allm-ts run --help'],
-    ['run', 'session.json', 'FILE is a session, not a script; allm-ts chat --session continues it'],
-    ['run', 'cassette.json', 'FILE is a cassette, not a script; allm-ts replay serves it'],
+    ['run', 'object.json', 'FILE has neither script nor scripts; see npx allm-ts run --help'],
+    [
+      'run',
+      'session.json',
+      'FILE is a session, not a script; npx allm-ts chat --session continues it',
+    ],
+    ['run', 'cassette.json', 'FILE is a cassette, not a script; npx allm-ts replay serves it'],
     ['serve', 'missing.json', 'cannot read FILE: file not found'],
     ['serve', 'text.json', 'FILE is not a script: it is not JSON'],
     ['replay', 'missing.json', 'cannot read FILE: file not found; name the file of a cassette'],
-    ['replay', 'script.json', 'FILE is a script, not a cassette; allm-ts run plays it'],
+    ['replay', 'script.json', 'FILE is a script, not a cassette; npx allm-ts run plays it'],
     ['replay', 'object.json', 'FILE: invalid script: the cassette unknown key a'],
     ['test', 'session.json', 'FILE is a session, not a cassette'],
     ['test', 'cassette.json', 'FILE has no calls, so there is nothing to test'],
@@ -133,11 +179,11 @@ describe('wrong input', () => {
     [
       'session show',
       'cassette.json',
-      'FILE is a cassette, not a session; allm-ts replay serves it',
+      'FILE is a cassette, not a session; npx allm-ts replay serves it',
     ],
     ['session show', 'text.json', 'FILE: the session cannot be read: it is not JSON'],
     ['session show', 'folder', 'cannot read FILE: it is a folder'],
-    ['chat --session', 'script.json', 'FILE is a script, not a session; allm-ts run plays it'],
+    ['chat --session', 'script.json', 'FILE is a script, not a session; npx allm-ts run plays it'],
     ['chat --session', 'object.json', 'FILE: the session cannot be read: its version is undefined'],
     [
       'chat --session',

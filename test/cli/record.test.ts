@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
@@ -56,6 +56,18 @@ async function recorder(script: Script = hello): Promise<Told> {
 }
 
 describe('with a program', () => {
+  test('a cassette that is new is for its owner only, one that exists stays as it is, and so is one without secrets', async () => {
+    const { out, run } = await recorder()
+    await run()
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    chmodSync(out, 0o644)
+    await run()
+    expect(statSync(out).mode & 0o777).toBe(0o644)
+    await run({ WORDS: `my token is ghp_${'a1'.repeat(18)}` })
+    const masked = out.replace('.json', '.masked.json')
+    expect(statSync(masked).mode & 0o777).toBe(0o600)
+  })
+
   test('its output is its own, its exit code is that of allm, and the cassette has its calls', async () => {
     const { out, run } = await recorder()
     expect(await run({ ASK: '2', CODE: '7' })).toEqual({

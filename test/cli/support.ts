@@ -104,7 +104,7 @@ export function ticker(): {
 }
 
 /** An output that is a terminal: all that was written to it, and what can be seen on its last line. */
-export function terminal(): {
+export function terminal(columns = 80): {
   readonly stream: Output
   readonly text: () => string
   readonly shown: () => string
@@ -112,7 +112,7 @@ export function terminal(): {
   const { stream, text } = sink()
   const last = (): string => text().split('\n').at(-1)?.split('\r\u001B[K').at(-1) ?? ''
   return {
-    stream: Object.assign(stream, { isTTY: true, columns: 80 }),
+    stream: Object.assign(stream, { isTTY: true, columns }),
     text,
     shown: () => stripVTControlCharacters(last()),
   }

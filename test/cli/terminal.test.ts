@@ -28,6 +28,13 @@ async function bundled(): Promise<string> {
 }
 
 async function openAllm(...args: readonly string[]): Promise<Terminal> {
+  return openAllmOn(undefined, ...args)
+}
+
+async function openAllmOn(
+  size: readonly [number, number] | undefined,
+  ...args: readonly string[]
+): Promise<Terminal> {
   if (openTerminal === undefined) throw new Error('there is no terminal')
   // These tests must not use the keys of the person who runs them.
   const clean = [
@@ -38,7 +45,7 @@ async function openAllm(...args: readonly string[]): Promise<Terminal> {
     'LANG=C.UTF-8',
     'OPENAI_API_KEY=any',
   ]
-  const terminal = openTerminal([...clean, process.execPath, await bundled(), ...args])
+  const terminal = openTerminal([...clean, process.execPath, await bundled(), ...args], size)
   onTestFinished(terminal.close)
   return terminal
 }
@@ -173,6 +180,95 @@ describe.skipIf(openTerminal === undefined)(
       await see(terminal, 'We meet at 12:00 in the Citadelpark')
       await see(terminal, 'says 12:00')
       await see(terminal, 'left with 0')
+    })
+
+    test('the tour asks again when the answer is none of the choices, and Ctrl-C at the question ends it', async () => {
+      const terminal = await openAllm('tour', '--provider', 'fake', '--fast')
+      await see(terminal, 'When shall it start? (12:00 or 13:00)')
+      terminal.press('whatever\r')
+      await see(
+        terminal,
+        /whatever\s+"whatever" is not one of the choices: 12:00 or 13:00\s+you  >/,
+      )
+      terminal.press('\x03')
+      await see(terminal, 'left with 130')
+      expect(terminal.screen()).not.toContain('Citadelpark')
+    })
+
+    test.skipIf(!hasScreen).each([
+      [80, 60],
+      [140, 50],
+    ])('the tour fits on a terminal of %i columns', async (columns, lines) => {
+      const terminal = await openAllmOn([columns, lines], 'tour', '--provider', 'fake', '--fast')
+      await see(terminal, 'When shall it start? (12:00 or 13:00)')
+      terminal.press('\r')
+      await see(terminal, 'left with 0')
+      const shown = terminal.screen()
+      expect(shown).toMatch(/^model answers +2400 ms \+1020 ms +░+█+$/m)
+      expect(shown).toMatch(/^you  > *\nyou    13:00$/m)
+      // The text of the model is broken between words, below its beginning.
+      expect(shown).toMatch(/^model {2}We meet at 13:00 in the Citadelpark\. It ?…$/m)
+      const [, plan = ''] = /^5\..*\n(model  We meet[^]+?)\n +\(completed/m.exec(shown) ?? []
+      expect(plan.replaceAll(/\s+/g, ' ')).toBe(
+        'model We meet at 13:00 in the Citadelpark. It will be sunny, 21 degrees, so bring a blanket, lemonade and something to read in the shade.',
+      )
+      for (const line of plan.split('\n').slice(1)) expect(line).toMatch(/^ {7}\S/)
+      expect(shown).not.toMatch(/bla\nnket|\S{80}/)
+    })
+
+    test('the text of a chat is broken between words', async () => {
+      const words = Array.from({ length: 40 }, (_, index) => `word${index} `)
+      const story: Script = [...words.map((word) => ['text', word] as const), ['finish', 'stop']]
+      await using server = await createFakeServer({ scripts: [story] })
+      const provider = ['--provider', 'openai', '--model', 'm', '--base-url', server.openaiBaseUrl]
+      const terminal = await openAllm('chat', ...provider)
+      await see(terminal, /^> ?$/m)
+      terminal.press('tell me a story\r')
+      await see(terminal, 'word39')
+      for (let index = 0; index < 40; index++) {
+        expect(terminal.screen()).toMatch(new RegExp(`\\bword${index}\\b`))
+      }
+    })
+
+    /** What ends with Ctrl-C: a server has done its work, and a run has not. */
+    test.each([
+      ['serve', ['script.json', '--port', '0'], 'until Ctrl-C', 0],
+      ['record', ['--out', 'new.json', '--port', '0'], 'until Ctrl-C', 0],
+      ['inspect', ['cassette.json', '--no-open'], 'until Ctrl-C', 0],
+      ['replay', ['empty.json', '--port', '0'], 'until Ctrl-C', 0],
+      ['replay', ['cassette.json', '--port', '0'], 'until Ctrl-C', 1],
+      ['run', ['slow.json', '--real-time', '--events'], 'text_delta', 130],
+      ['tour', ['--provider', 'fake'], '1. An answer', 130],
+    ])('Ctrl-C ends %s %j', async (command, args, sign, code) => {
+      const call = {
+        provider: 'openai',
+        format: 'openai_chat',
+        request: {
+          messages: [{ role: 'user', content: 'hi' }],
+          tools: [],
+          providerOptions: {},
+          metadata: {},
+        },
+        script: [['text', 'Hello']],
+      }
+      const files: Readonly<Record<string, unknown>> = {
+        'script.json': [['text', 'hi']],
+        'slow.json': [
+          ['text', 'hi'],
+          ['delay', 3_600_000],
+        ],
+        'empty.json': { version: 1, calls: [] },
+        'cassette.json': { version: 1, calls: [call] },
+      }
+      const folder = dirname(scratch('x'))
+      for (const [name, value] of Object.entries(files)) {
+        writeFileSync(join(folder, name), JSON.stringify(value))
+      }
+      const placed = args.map((word) => (word.endsWith('.json') ? join(folder, word) : word))
+      const terminal = await openAllm(command, ...placed)
+      await see(terminal, sign)
+      terminal.press('\x03')
+      await see(terminal, `left with ${code}`)
     })
   },
 )

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StreamEvent } from '../../src/index.ts'
 import { axisOf } from '../../src/inspector/page/axis.ts'
+import { tickLabel } from '../../src/inspector/page/format.ts'
 import {
   barMs,
   firstTokenMs,
@@ -288,8 +289,110 @@ describe('the axis', () => {
     expect(axis.entryAt(1)).toBe(4)
   })
 
+  /** An answer in pieces, each after as many milliseconds. */
+  const answerOf = (...waits: readonly number[]): ReturnType<typeof logOf> =>
+    logOf([0, started], ...waits.map((wait) => [wait, delta] as const), [0, completed])
+
+  test.each([
+    ['a second, in pieces', Array.from({ length: 20 }, () => 50), 600],
+    ['ten minutes', Array.from({ length: 300 }, () => 2000), 2700],
+    ['hours', Array.from({ length: 50 }, () => 400_000), 1000],
+    ['as long as a test is', Array.from({ length: 1000 }, () => 3), 9000],
+    [
+      'some that took no time',
+      Array.from({ length: 400 }, (_, index) => (index % 4 === 0 ? 130 : 0)),
+      3600,
+    ],
+    ['nothing that took time', Array.from({ length: 400 }, () => 0), 3600],
+  ] as const)('has ticks 64 to 160 pixels apart: %s', (_name, waits, width) => {
+    const axis = axisOf(timelineOf(answerOf(...waits)))
+    const ticks = axis.ticks(width)
+    expect(ticks[0]).toEqual({ place: 0, ms: 0 })
+    const gaps = ticks
+      .slice(1)
+      .map(({ place }, index) => (place - (ticks[index]?.place ?? 0)) * width)
+    for (const gap of gaps) {
+      expect(gap).toBeGreaterThanOrEqual(63.9)
+      expect(gap).toBeLessThanOrEqual(160.1)
+    }
+    expect((1 - (ticks.at(-1)?.place ?? 0)) * width).toBeLessThan(161)
+    const times = ticks.map(({ ms }) => ms)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+  })
+
+  test.each([
+    [
+      10,
+      100,
+      1000,
+      [
+        '0 ms',
+        '100 ms',
+        '200 ms',
+        '300 ms',
+        '400 ms',
+        '500 ms',
+        '600 ms',
+        '700 ms',
+        '800 ms',
+        '900 ms',
+        '1 s',
+      ],
+    ],
+    [10, 1000, 500, ['0 ms', '2 s', '4 s', '6 s', '8 s', '10 s']],
+    [
+      10,
+      15_000,
+      1000,
+      ['0 ms', '20 s', '40 s', '1 min', '1 min 20 s', '1 min 40 s', '2 min', '2 min 20 s'],
+    ],
+    [
+      10,
+      3,
+      1100,
+      [
+        '0 ms',
+        '2 ms',
+        '4 ms',
+        '6 ms',
+        '8 ms',
+        '10 ms',
+        '12 ms',
+        '14 ms',
+        '16 ms',
+        '18 ms',
+        '20 ms',
+        '22 ms',
+        '24 ms',
+        '26 ms',
+        '28 ms',
+        '30 ms',
+      ],
+    ],
+    [10, 1_000_000, 500, ['0 ms', '30 min', '1 h', '1 h 30 min', '2 h', '2 h 30 min']],
+  ])('has round times: %i pieces of %i ms on %i pixels', (count, ms, width, expected) => {
+    const axis = axisOf(timelineOf(answerOf(...Array.from({ length: count }, () => ms))))
+    const labels = axis.ticks(width).map((tick) => tickLabel(tick.ms))
+    expect(labels).toEqual(expected)
+  })
+
+  test('a tick stands where its time is', () => {
+    const log = answerOf(500, 500, 0, 0, 1000, 3000)
+    const axis = axisOf(timelineOf(log))
+    for (const { place, ms } of axis.ticks(1200)) {
+      const index = log.findLastIndex(({ at }) => at - (log[0]?.at ?? 0) <= ms)
+      const [before, after] = [
+        axis.place(index, log[index]?.at ?? 0),
+        axis.place(index + 1, log[index + 1]?.at ?? 0),
+      ]
+      expect(place).toBeGreaterThanOrEqual(Math.min(before, place))
+      if (log[index + 1] !== undefined) expect(place).toBeLessThanOrEqual(after + 1e-9)
+    }
+  })
+
   test('of nothing is nothing', () => {
     const axis = axisOf(timelineOf([]))
+    expect(axis.ticks(1000).map(({ ms }) => ms)).toEqual([0])
     expect(axis.place(0, 0)).toBe(0)
     expect(axis.entryAt(0.5)).toBe(0)
     expect(axis.folds).toEqual([])

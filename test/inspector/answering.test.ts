@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createEngine, toViewEvent } from '../../src/index.ts'
+import type { SessionPage } from '../../src/inspector.ts'
 import { fake, virtualClock } from '../../src/testing.ts'
 import { agent } from './agents.ts'
 import { desk, detailOf, logOf, origin, pathOf } from './support.ts'
@@ -44,9 +45,15 @@ test('commands are stored for the workers of the store where the inspector has n
   const command = { type: 'approve', toolCallId: 'call-3', arguments: { euros: 1 } }
   const response = await own.post(pathOf('trip', 'command'), command)
   expect([response.status, await response.json()]).toEqual([200, { ok: true }])
-  expect((await detailOf(own, 'trip')).item.running).toBe(true)
+  // It is stored, and nobody has taken it: the page says so in place of "running".
+  const stored = await detailOf(own, 'trip')
+  expect(stored).toMatchObject({ item: { running: true, queued: true }, inbox: [command] })
+  const { items } = await own.get<SessionPage>('api/sessions')
+  expect(items).toMatchObject([{ running: true, queued: true }])
   await worker.runs.recover()
-  expect((await detailOf(own, 'trip')).session).toMatchObject({ status: 'completed' })
+  const done = await detailOf(own, 'trip')
+  expect(done.session).toMatchObject({ status: 'completed' })
+  expect([done.item.queued, done.inbox]).toEqual([undefined, undefined])
 })
 
 test('a run is stopped, and one that is busy refuses', async () => {

@@ -1,7 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createEngine, extendEngine, Session, tool, type Engine } from '../../src/index.ts'
+import {
+  createEngine,
+  extendEngine,
+  fileFromId,
+  filePart,
+  Session,
+  tool,
+  user,
+  type Engine,
+} from '../../src/index.ts'
 import type { RenderedRequests, SavedTest } from '../../src/inspector.ts'
 import { cassetteRuns } from '../../src/inspector/cassette-sessions.ts'
 import { parseCassette, record } from '../../src/middleware.ts'
@@ -21,8 +30,8 @@ async function played(options: Parameters<typeof desk>[0] = {}): Promise<Desk> {
   return own
 }
 
-function requestsAt({ get }: Desk, at: number): Promise<RenderedRequests> {
-  return get<RenderedRequests>(pathOf('trip', `request?at=${at}`))
+function requestsAt({ get }: Desk, at: number, more = ''): Promise<RenderedRequests> {
+  return get<RenderedRequests>(pathOf('trip', `request?at=${at}${more}`))
 }
 
 test('the request of an event is shown as each provider would get it, with the settings of the engine', async () => {
@@ -136,14 +145,58 @@ test('without an engine a request says that it has the messages alone', async ()
     answered: { provider: 'fake', model: 'm' },
   })
   expect(wires[1]?.body).toMatchObject({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
-  // Nothing was asked after the answer.
+  // Nothing was asked after the answer: it is the last request, or the one that would come next.
   const { lastEventId } = await detailOf(own, 'trip')
-  const { basis: next } = await requestsAt(own, lastEventId)
-  expect(next).toEqual({
+  const last = await requestsAt(own, lastEventId)
+  expect(last).toEqual({
+    basis: {
+      ...basis,
+      note: `${basis.note} No call follows this event: this is the last one.`,
+      isLast: true,
+    },
+    wires,
+  })
+  const next = await requestsAt(own, lastEventId, '&next=1')
+  expect(next.basis).toEqual({
     source: 'session',
-    note: 'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it. The log of the run has no call after this event: this request would come next.',
+    note: 'Rebuilt from the messages of the session alone: the instructions, tools and settings of the run are not saved with it. The model is the one that answered last. No call follows this event: this request would come next.',
     isNext: true,
   })
+  expect(next.wires.map(({ problem }) => problem)).toEqual(Array.from({ length: 4 }))
+  expect(next.wires[1]?.body).toMatchObject({
+    model: 'm',
+    messages: [{ content: 'hi' }, { role: 'assistant', content: 'hello' }],
+  })
+})
+
+test('the last request is found also behind later saves', async () => {
+  const own = lookedAt(await ranBefore())
+  const { lastEventId } = await detailOf(own, 'trip')
+  const session = (await own.runs.get('trip'))?.session
+  if (session === undefined) throw new Error('it is gone')
+  // As an application saves it.
+  await own.store.save({ ...session, metadata: { saved: true } }, { first: true })
+  const { basis, wires } = await requestsAt(own, lastEventId)
+  expect(basis).toMatchObject({ answered: { model: 'm' }, isLast: true })
+  expect(wires[1]?.body).toMatchObject({ messages: [{ content: 'hi' }] })
+})
+
+test('a model that nobody knows is no error: the request has a name in its place, and says so', async () => {
+  const first = desk({ runsEngine: createEngine({ adapter: fake({ script: ['hello'] }) }) })
+  await first.runs.send('trip', 'hi')
+  await first.runs.wait('trip')
+  const own = lookedAt(first)
+  const { lastEventId } = await detailOf(own, 'trip')
+  for (const [at, more] of [
+    [1, ''],
+    [lastEventId, ''],
+    [lastEventId, '&next=1'],
+  ] as const) {
+    const { basis, wires } = await requestsAt(own, at, more)
+    expect(wires.map(({ problem }) => problem)).toEqual(Array.from({ length: 4 }))
+    expect(wires[1]?.body).toMatchObject({ model: 'unknown-model' })
+    expect(basis.note).toContain('Nothing names its model')
+  }
 })
 
 test('with an engine a request says that the engine is that of now, and names the model that answered if it is another one', async () => {
@@ -197,7 +250,12 @@ test('an answer of another provider is named, and that of a call which failed is
   expect(basis.note).toContain('came from model m of fake; this engine asks model m of openai.')
   const failed = await ranBefore([['preflight_error', 'invalid_request', { status: 400 }]])
   const { basis: of } = await requestsAt(lookedAt(failed), 1)
-  expect(of).toEqual({ source: 'session', note: expect.stringMatching(/not saved with it\.$/) })
+  expect(of).toEqual({
+    source: 'session',
+    note: expect.stringMatching(
+      /not saved with it\. Nothing names its model: unknown-model stands for it\.$/,
+    ),
+  })
 })
 
 test('the requests of a cassette are those that were recorded, whatever engine was given', async () => {
@@ -278,7 +336,7 @@ test('the requests of a cassette are those that were recorded, whatever engine w
     const { lastEventId } = await detailOf(own, 'trip')
     const end = await requestsAt(own, lastEventId)
     expect(end.wires).toEqual(shown[2]?.wires)
-    expect(end.basis.note).toMatch(/^Call 4 .* No call follows this event\.$/)
+    expect(end.basis.note).toMatch(/^Call 4 .* No call follows this event: this is the last one\.$/)
   }
 })
 
@@ -304,15 +362,14 @@ test('a provider that refuses a request says why, and warnings are kept', async 
     {},
   ])
   const odd = desk({ runsEngine: createEngine({ adapter: fake({ script: ['x'] }) }) })
-  await odd.store.save(Session.create({ id: 'trip', messages: 'no model is known' }), {
-    first: true,
-  })
+  const messages = [user([filePart(fileFromId('file-1', 'openai'))])]
+  await odd.store.save(Session.create({ id: 'trip', messages }), { first: true })
   const { wires: refused } = await requestsAt(odd, 0)
   expect(refused.map(({ problem }) => problem)).toEqual([
-    'openai needs a model',
-    'openai needs a model',
-    'anthropic needs a model',
-    'gemini needs a model',
+    undefined,
+    undefined,
+    expect.stringContaining('anthropic'),
+    expect.stringContaining('gemini'),
   ])
 })
 
@@ -343,6 +400,10 @@ test('a session is saved as a recording and a test, beside the sessions if there
     'trip.test.mjs',
   ])
   expect(readFileSync(join(folder, 'trip.test.mjs'), 'utf8')).toContain('./trip.cassette.json')
+  // They quote the conversation, so they are for their owner only.
+  for (const name of readdirSync(folder)) {
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+  }
   const empty = desk()
   await empty.store.save(Session.create({ id: 'plain', messages: 'hello' }))
   const none = await empty.post(pathOf('plain', 'test'), {})

@@ -31,34 +31,77 @@ export function AnswerView({
   session,
   client,
   isRunning,
+  inbox,
   entries,
   onDone,
-}: Answering & { isRunning: boolean; entries: readonly LogEntry[] }): JSX.Element {
+}: Answering & {
+  isRunning: boolean
+  /** What was said and nobody has taken yet. Absent when somebody is at work. */
+  inbox: readonly SessionCommand[] | undefined
+  entries: readonly LogEntry[]
+}): JSX.Element {
   const common = { id, session, client, onDone }
+  // While nobody is at work, the rest can be decided, too.
+  const isOpen = !isRunning || inbox !== undefined
+  const decided = new Set(
+    inbox?.map((command) => ('toolCallId' in command ? command.toolCallId : undefined)),
+  )
+  const isAnswered = inbox?.some(({ type }) => type === 'send') === true
   const refusals = useMemo(() => refusalsIn(entries), [entries, entries.length])
   const asked = session.pendingToolCallId ?? ''
   /** A refusal makes a card anew, with what was refused. The key is given by itself: one in spread props is not seen. */
   const keyOf = (callId: string): string => `${callId} ${refusals.get(callId)?.id ?? ''}`
   return (
     <section class="answer" aria-label="Answer">
-      {session.pendingQuestion !== undefined && !isRunning && (
+      {inbox !== undefined && <Queued inbox={inbox} />}
+      {session.pendingQuestion !== undefined && isOpen && !isAnswered && (
         <Question key={keyOf(asked)} {...common} refused={refusals.get(asked)} />
       )}
-      {!isRunning &&
-        session.pendingApprovals.map((call) => (
-          <Approval key={keyOf(call.id)} {...common} refused={refusals.get(call.id)} call={call} />
-        ))}
-      {!isRunning &&
-        session.pendingToolCalls.map((call) => (
-          <ManualResult
-            key={keyOf(call.id)}
-            {...common}
-            refused={refusals.get(call.id)}
-            call={call}
-          />
-        ))}
+      {isOpen &&
+        session.pendingApprovals
+          .filter((call) => !decided.has(call.id))
+          .map((call) => (
+            <Approval
+              key={keyOf(call.id)}
+              {...common}
+              refused={refusals.get(call.id)}
+              call={call}
+            />
+          ))}
+      {isOpen &&
+        session.pendingToolCalls
+          .filter((call) => !decided.has(call.id))
+          .map((call) => (
+            <ManualResult
+              key={keyOf(call.id)}
+              {...common}
+              refused={refusals.get(call.id)}
+              call={call}
+            />
+          ))}
       <Composer {...common} refused={refusals.get('')} isRunning={isRunning} />
     </section>
+  )
+}
+
+const decisionWords: Readonly<Record<SessionCommand['type'], readonly [string, string]>> = {
+  send: ['Sent.', 'The message is stored'],
+  approve: ['Approved.', 'The decision is stored'],
+  deny: ['Denied.', 'The decision is stored'],
+  submitToolResult: ['Handed in.', 'The result is stored'],
+  resume: ['Asked to go on.', 'That is stored'],
+}
+
+/** What was said last, and that nobody has taken it yet. */
+function Queued({ inbox }: { inbox: readonly SessionCommand[] }): JSX.Element | null {
+  const last = inbox.at(-1)
+  if (last === undefined) return null
+  const [done, stored] = decisionWords[last.type]
+  return (
+    <p class="queued" role="status">
+      <span aria-hidden="true">◷</span> <b>{done}</b> {stored}; no worker has taken it. Start one,
+      or restart with <code>--engine</code>.
+    </p>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { InspectorInfo } from '../api.ts'
-import { InspectorRefusal, type Client } from './client.ts'
+import { InspectorRefusal, type Client, type TabAccess } from './client.ts'
 import { CompareView } from './compare-view.tsx'
 import { describe, read, useKeys, useMedia, write } from './hooks.ts'
 import { firstLine } from './hostile.ts'
@@ -9,25 +9,23 @@ import { Dialog } from './parts.tsx'
 import { parseRoute, routeFragment, type Route } from './route.ts'
 import { RunView } from './run-view.tsx'
 import { SessionsView } from './sessions-view.tsx'
+import type { TokenKeeper } from './token.ts'
 
 /** The whole page. */
-export function App({
-  client,
-  onToken,
-}: {
-  client: Client
-  onToken: (token: string) => void
-}): JSX.Element {
+export function App({ client, token }: { client: Client; token: TokenKeeper }): JSX.Element {
   const [route, go] = useRoute()
-  const [info, setInfo] = useState<InspectorInfo | undefined>(undefined)
+  const [info, setInfo] = useState<(InspectorInfo & TabAccess) | undefined>(undefined)
   const [failure, setFailure] = useState<unknown>(undefined)
   const [attempt, setAttempt] = useState(0)
   const [isHelp, setHelp] = useState(false)
   const isKnown = useRef(false)
+  useEffect(() => token.subscribe(() => setAttempt((count) => count + 1)), [token])
   useEffect(() => {
     client.info().then(
       (got) => {
-        setInfo(got)
+        // A tab that may only read shows nothing that it could not do.
+        setInfo(got.isReader ? { ...got, readOnly: true } : got)
+        if (!got.isReader) token.prove()
         // The only session of a file is what one came for.
         if (
           got.single !== undefined &&
@@ -41,7 +39,7 @@ export function App({
       },
       (error: unknown) => setFailure(error),
     )
-  }, [client, attempt, go])
+  }, [client, token, attempt, go])
   useKeys((key) => {
     if (key !== '?') return false
     setHelp(true)
@@ -58,22 +56,15 @@ export function App({
           Inspector
         </a>
         {info !== undefined && <span class="name">{firstLine(info.name, 120)}</span>}
-        {info?.readOnly === true && <span class="badge quiet">read-only</span>}
+        {info?.isReader === true && <ReaderBadge onToken={token.set} />}
+        {info?.readOnly === true && !info.isReader && <span class="badge quiet">read-only</span>}
         <span class="space" />
         <button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="Keys">
           ?
         </button>
         <ThemeSwitch />
       </header>
-      {failure !== undefined && (
-        <Refused
-          failure={failure}
-          onToken={(token) => {
-            onToken(token)
-            setAttempt(attempt + 1)
-          }}
-        />
-      )}
+      {failure !== undefined && <Refused failure={failure} onToken={token.set} />}
       {info !== undefined && <View client={client} info={info} route={route} go={go} />}
       {isHelp && <Help onClose={() => setHelp(false)} />}
     </>
@@ -135,9 +126,8 @@ function Refused({
   failure: unknown
   onToken: (token: string) => void
 }): JSX.Element {
-  const [token, setToken] = useState('')
-  const isUnknown =
-    failure instanceof InspectorRefusal && (failure.status === 401 || failure.status === 403)
+  const { status } = failure instanceof InspectorRefusal ? failure : {}
+  const isUnknown = status === 401 || status === 403
   return (
     <main class="refused">
       <p class="failure" role="alert">
@@ -145,36 +135,68 @@ function Refused({
       </p>
       {isUnknown && (
         <p class="quiet-text">
-          Log in to the service that shows this page and load it again, or give the token: of{' '}
-          <code>allm-ts inspect</code> it is in the address that was printed, and every tab needs
-          it.
+          A page of <code>npx allm-ts inspect</code> needs the token, which is in the address that
+          it has printed in the terminal. For any other page, log in to the service that shows it,
+          and load it again.
         </p>
       )}
+      {status === 0 && (
+        <p class="quiet-text">It may have been stopped: start it again, and then try again.</p>
+      )}
       {isUnknown ? (
-        <form
-          class="line"
-          onSubmit={(event) => {
-            event.preventDefault()
-            onToken(token)
-          }}
-        >
-          <input
-            type="password"
-            value={token}
-            aria-label="Token"
-            placeholder="Token"
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-          <button type="submit" class="primary">
-            Open
-          </button>
-        </form>
+        <TokenForm onToken={onToken} />
       ) : (
         <button type="button" onClick={() => location.reload()}>
           Try again
         </button>
       )}
     </main>
+  )
+}
+
+function TokenForm({ onToken }: { onToken: (token: string) => void }): JSX.Element {
+  const [token, setToken] = useState('')
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onToken(token)
+      }}
+    >
+      <input
+        type="password"
+        value={token}
+        aria-label="Token"
+        placeholder="Token"
+        onInput={(event) => setToken(event.currentTarget.value)}
+      />
+      <button type="submit" class="primary">
+        Open
+      </button>
+    </form>
+  )
+}
+
+/** Says that this tab may only read, and how it may do more. */
+function ReaderBadge({ onToken }: { onToken: (token: string) => void }): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="badge person" onClick={() => setOpen(true)}>
+        this tab only reads
+      </button>
+      {isOpen && (
+        <Dialog title="This tab only reads" onClose={() => setOpen(false)}>
+          <p class="text">
+            To send messages, decide, stop and fork, open this page from a tab that can, or give the
+            token. It is in the address that <code>npx allm-ts inspect</code> has printed in the
+            terminal.
+          </p>
+          <TokenForm onToken={onToken} />
+        </Dialog>
+      )}
+    </>
   )
 }
 

@@ -14,7 +14,7 @@ import {
 
 /** What the page asks its server. Every refusal is an `InspectorRefusal`. */
 export interface Client {
-  readonly info: () => Promise<InspectorInfo>
+  readonly info: () => Promise<InspectorInfo & TabAccess>
   readonly sessions: (query: ListQuery, signal?: AbortSignal) => Promise<SessionPage>
   readonly session: (id: string, signal?: AbortSignal) => Promise<SessionDetail>
   readonly log: (id: string, from: LogPlace, signal?: AbortSignal) => Promise<LogPage>
@@ -25,11 +25,18 @@ export interface Client {
     onEntries: (entries: readonly LogEntry[]) => void,
     signal: AbortSignal,
   ) => Promise<boolean>
-  readonly request: (id: string, at: number | undefined) => Promise<RenderedRequests>
+  /** The request that belongs to an event. Where no call follows it: the last one, or with `next` the one that would come. */
+  readonly request: (id: string, at: number | undefined, next: boolean) => Promise<RenderedRequests>
   readonly command: (id: string, command: CommandRequest) => Promise<void>
   readonly stop: (id: string) => Promise<void>
   readonly fork: (id: string, request: ForkRequest) => Promise<{ readonly id: string }>
   readonly saveTest: (id: string) => Promise<SavedTest>
+}
+
+/** What this tab may do. */
+export interface TabAccess {
+  /** It has no token, and the server lets it read only. */
+  readonly isReader: boolean
 }
 
 /** What is asked for of the list. */
@@ -87,7 +94,11 @@ export function createClient(
   const post = async <Value>(path: string, body: unknown): Promise<Value> =>
     (await (await send(path, { method: 'POST', body: JSON.stringify(body) })).json()) as Value
   return {
-    info: () => get('api/info'),
+    info: async () => {
+      const response = await send('api/info')
+      const info = (await response.json()) as InspectorInfo
+      return { ...info, isReader: response.headers.get('allm-access') === 'read' }
+    },
     sessions: (query, signal) => get(`api/sessions${queryText({ ...query })}`, signal),
     session: (id, signal) => get(pathOf(id), signal),
     log: (id, from, signal) =>
@@ -96,7 +107,8 @@ export function createClient(
       const { body } = await send(`${pathOf(id)}/follow${queryText({ ...from })}`, { signal })
       return body === null ? true : readEntries(body, onEntries)
     },
-    request: (id, at) => get(`${pathOf(id)}/request${queryText({ at })}`),
+    request: (id, at, next) =>
+      get(`${pathOf(id)}/request${queryText({ at, next: next ? 1 : undefined })}`),
     command: (id, command) => post(`${pathOf(id)}/command`, command),
     stop: (id) => post(`${pathOf(id)}/stop`, {}),
     fork: (id, request) => post(`${pathOf(id)}/fork`, request),

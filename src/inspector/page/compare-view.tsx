@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Message } from '../../types/message.ts'
 import type { Client } from './client.ts'
 import { alignMessages, comparedText, wordDiff, type AlignedPair, type DiffPiece } from './diff.ts'
-import { tokens } from './format.ts'
+import { tokens, plural } from './format.ts'
 import { useChanges } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { StatusBadge, Text } from './parts.tsx'
@@ -72,10 +72,9 @@ function Head({ model, id, label }: { model: RunModel; id: string; label: string
       <b>{label}</b> <a href={routeFragment({ view: 'run', id })}>{firstLine(id, 60)}</a>{' '}
       {detail !== undefined && (
         <>
-          <StatusBadge status={detail.session.status} isRunning={detail.item.running} />{' '}
+          <StatusBadge item={{ ...detail.item, status: detail.session.status }} />{' '}
           <span class="quiet-text">
-            {detail.item.turns} {detail.item.turns === 1 ? 'turn' : 'turns'} ·{' '}
-            {tokens(detail.item.usage) ?? 'no usage'}
+            {plural(detail.item.turns, 'turn')} · {tokens(detail.item.usage) ?? 'no usage'}
           </span>
         </>
       )}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { LogEntry } from '../../stores/run-store.ts'
-import { duration } from './format.ts'
+import { duration, plural } from './format.ts'
 import { JsonView } from './json-view.tsx'
 import { summaryOf } from './summary.ts'
 
@@ -16,6 +16,7 @@ const spare = 8
 export function EventsView({
   entries,
   length,
+  events,
   steps,
   at,
   isAtEnd,
@@ -24,6 +25,8 @@ export function EventsView({
 }: {
   entries: readonly LogEntry[]
   length: number
+  /** How many of them are events. The others are commands. */
+  events: number
   /** The indexes of the entries that are not pieces of an answer. */
   steps: readonly number[]
   /** The index of the selected entry. */
@@ -39,6 +42,7 @@ export function EventsView({
   const indexOf = (row: number): number => (isShort ? (steps[row] ?? 0) : row)
   const selectedRow = isShort ? lastAtMost(steps, at) : at
   const entry = entries[at]
+  const isHidden = isShort && indexOf(selectedRow) !== at
   const startAt = entries[0]?.at ?? 0
   const { scroller, top, height } = useScroll(selectedRow, isAtEnd, rows)
   const first = Math.max(0, Math.floor(top / rowHeight) - spare)
@@ -55,9 +59,7 @@ export function EventsView({
           />{' '}
           hide the pieces of answers
         </label>
-        <span class="quiet-text">
-          {isLoading ? 'loading…' : rows === 1 ? '1 row' : `${rows} rows`}
-        </span>
+        <span class="quiet-text">{isLoading ? 'loading…' : rowWords(rows, length, events)}</span>
       </div>
       <div
         class="rows"
@@ -65,7 +67,7 @@ export function EventsView({
         role="listbox"
         tabIndex={0}
         aria-label="Events"
-        aria-activedescendant={entry === undefined ? undefined : `row-${selectedRow}`}
+        aria-activedescendant={entry === undefined || isHidden ? undefined : `row-${selectedRow}`}
       >
         <div class="spacer" style={{ height: `${rows * rowHeight}px` }}>
           {drawn.map((row) => {
@@ -78,7 +80,7 @@ export function EventsView({
                 rows={rows}
                 entry={item}
                 ms={item.at - startAt}
-                isSelected={row === selectedRow}
+                isSelected={row === selectedRow && !isHidden}
                 onSelect={() => onSelect(index)}
               />
             )
@@ -87,11 +89,24 @@ export function EventsView({
       </div>
       {entry !== undefined && (
         <section class="event-detail" aria-label="The selected event" key={at}>
+          {isHidden && (
+            <p class="quiet-text">
+              {'event' in entry ? `Event ${entry.id}` : 'The selected entry'} is a piece of an
+              answer, which the list hides.
+            </p>
+          )}
           <JsonView value={'event' in entry ? entry.event : entry} open={2} />
         </section>
       )}
     </div>
   )
+}
+
+/** How many events and commands the list shows. No command is hidden. */
+function rowWords(rows: number, length: number, events: number): string {
+  const commands = length - events
+  const shown = plural(rows - commands, 'event')
+  return commands === 0 ? shown : `${shown}, ${plural(commands, 'command')}`
 }
 
 function Row({

@@ -18,6 +18,32 @@ export function duration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} d`
 }
 
+/** A time on an axis, exactly: `250 ms`, `2.5 s`, `1 min 20 s`, `1 h 30 min`. */
+export function tickLabel(ms: number): string {
+  if (ms < 1000) return `${Number(ms.toFixed(1))} ms`
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(3))} s`
+  const [large, small] =
+    ms < 3_600_000 ? tickUnits.min : ms < 86_400_000 ? tickUnits.h : tickUnits.d
+  const whole = Math.floor(ms / large.ms)
+  const rest = Number(((ms - whole * large.ms) / small.ms).toFixed(1))
+  return rest === 0 ? `${whole} ${large.name}` : `${whole} ${large.name} ${rest} ${small.name}`
+}
+
+const tickUnits = (() => {
+  const [s, min, h, d] = [
+    { name: 's', ms: 1000 },
+    { name: 'min', ms: 60_000 },
+    { name: 'h', ms: 3_600_000 },
+    { name: 'd', ms: 86_400_000 },
+  ] as const
+  return { min: [min, s], h: [h, min], d: [d, h] } as const
+})()
+
+/** A number of things: `1 item`, `2 items`. */
+export function plural(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`
+}
+
 /** How long ago something was, in words for a list. */
 export function age(at: number, now: number): string {
   const ms = now - at

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { plural } from './format.ts'
 import { Text } from './parts.tsx'
 
 /** The most members that are drawn before "show more". */
@@ -48,7 +49,7 @@ function Node({
       </div>
     )
   }
-  const size = isList ? `${keys.length} items` : `${keys.length} members`
+  const size = plural(keys.length, isList ? 'item' : 'member')
   return (
     <div class="node">
       <button

@@ -47,10 +47,11 @@ export function RequestsPanel({
   const [got, setGot] = useState<RenderedRequests | undefined>(undefined)
   const [failure, setFailure] = useState<string | undefined>(undefined)
   const [wire, setWire] = useState<string>('openai')
+  const [next, setNext] = useState(false)
   useEffect(() => {
     let isOld = false
     const timer = setTimeout(() => {
-      client.request(id, event).then(
+      client.request(id, event, next).then(
         (requests) => {
           if (isOld) return
           setGot(requests)
@@ -65,7 +66,7 @@ export function RequestsPanel({
       isOld = true
       clearTimeout(timer)
     }
-  }, [client, id, event])
+  }, [client, id, event, next])
   const shown = got?.wires.find((one) => one.wire === wire) ?? got?.wires[0]
   return (
     <div class="requests">
@@ -83,6 +84,19 @@ export function RequestsPanel({
       {got !== undefined && shown !== undefined && (
         <>
           <Basis basis={got.basis} />
+          {(got.basis.isLast === true || got.basis.isNext === true) &&
+            got.basis.source !== 'recorded' && (
+              <div class="bar-of-tools">
+                <label>
+                  <input
+                    type="checkbox"
+                    checked={next}
+                    onChange={(changed) => setNext(changed.currentTarget.checked)}
+                  />{' '}
+                  the request that would come next
+                </label>
+              </div>
+            )}
           <Tabs
             label="Providers"
             items={got.wires.map((one) => ({

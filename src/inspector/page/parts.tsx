@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Image, MediaFile } from '../../types/media.ts'
-import type { SessionStatus } from '../../types/session.ts'
+import type { SessionItem } from '../api.ts'
 import { count, statusWords } from './format.ts'
 import { start, type Action } from './hooks.ts'
 import { clipped, firstLine, safeImage, safeLink, shownLength, visiblePieces } from './hostile.ts'
@@ -84,13 +84,18 @@ export function Badge({
 
 /** The status of a session: a sign and a word. */
 export function StatusBadge({
-  status,
-  isRunning,
+  item: { status, running, queued },
 }: {
-  status: SessionStatus
-  isRunning: boolean
+  item: Pick<SessionItem, 'status' | 'running' | 'queued'>
 }): JSX.Element {
-  if (isRunning) {
+  if (queued === true) {
+    return (
+      <span class="badge quiet" title="there is something to do, and no worker has taken it yet">
+        <span aria-hidden="true">◷</span> queued
+      </span>
+    )
+  }
+  if (running) {
     return (
       <span class="badge model running">
         <span class="pulse" aria-hidden="true" />

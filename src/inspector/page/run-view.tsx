@@ -6,7 +6,7 @@ import { AnswerView } from './answer-view.tsx'
 import type { Client } from './client.ts'
 import { EventsView } from './events-view.tsx'
 import { ForkDialog } from './fork-view.tsx'
-import { age, clockTime, cost, tokens } from './format.ts'
+import { age, clockTime, cost, plural, tokens } from './format.ts'
 import { start, useAction, useChanges, useKeys, useMedia, useVisibleInterval } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { eventsOf, innerRunsOf } from './inner.ts'
@@ -128,6 +128,7 @@ export function RunView({
         )}
         <TranscriptView
           session={session}
+          decided={isAtEnd ? detail.inbox : undefined}
           instructions={detail.instructions}
           inner={inner}
           onFork={canChange ? (message) => setFork({ message }) : undefined}
@@ -146,6 +147,7 @@ export function RunView({
           session={detail.session}
           client={client}
           isRunning={isRunning}
+          inbox={detail.item.queued === true ? detail.inbox : undefined}
           entries={model.entries}
           onDone={model.refresh}
         />
@@ -205,6 +207,7 @@ export function RunView({
                 <EventsView
                   entries={model.entries}
                   length={length}
+                  events={model.eventCount()}
                   steps={model.steps}
                   at={at}
                   isAtEnd={isAtEnd}
@@ -265,7 +268,7 @@ function Head({
   const waiting = waitingWords(detail, now)
   const facts = [
     firstLine(models.join(', '), 60),
-    `${item.turns} ${item.turns === 1 ? 'turn' : 'turns'}`,
+    plural(item.turns, 'turn'),
     tokens(usage) === undefined ? '' : `${tokens(usage)} tokens`,
     item.cost === undefined ? '' : cost(item.cost),
     age(item.updatedAt, now) === 'now' ? 'just now' : `${age(item.updatedAt, now)} ago`,
@@ -275,8 +278,7 @@ function Head({
     <header class="run-head">
       <div class="what">
         <h1>
-          <StatusBadge status={item.status} isRunning={item.running} />{' '}
-          {firstLine(title, 120) || firstLine(id, 60)}
+          <StatusBadge item={item} /> {firstLine(title, 120) || firstLine(id, 60)}
         </h1>
         <p class="facts">
           <code>{firstLine(id, 80)}</code>

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { sessionStatuses } from '../../types/session.ts'
 import type { SessionItem } from '../api.ts'
 import type { Client, ListQuery } from './client.ts'
-import { age, clockTime, cost, count, statusWords, tokens } from './format.ts'
+import { age, clockTime, cost, count, plural, statusWords, tokens } from './format.ts'
 import { describe, start, useKeys, useVisibleInterval } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { arranged, refreshed, type ListRow } from './list.ts'
@@ -127,7 +127,7 @@ function SessionRow({ row, now }: { row: ListRow; now: number }): JSX.Element {
     <li class={depth > 0 ? 'fork' : undefined}>
       <a class="session" href={routeFragment({ view: 'run', id })}>
         <span class="status">
-          <StatusBadge status={item.status} isRunning={item.running} />
+          <StatusBadge item={item} />
         </span>
         <span class="title" style={{ paddingLeft: `${Math.min(depth, 4) * 1.25}rem` }}>
           {depth > 0 && <span class="branch" aria-hidden="true" />}
@@ -141,7 +141,10 @@ function SessionRow({ row, now }: { row: ListRow; now: number }): JSX.Element {
           </span>
         </span>
         <span class="models">{firstLine(models.join(', '), 40)}</span>
-        <span class="figure turns" title={`${turns} answers, ${item.messages} messages`}>
+        <span
+          class="figure turns"
+          title={`${plural(turns, 'answer')}, ${plural(item.messages, 'message')}`}
+        >
           {count(turns)}
           <span class="unit unseen-text"> {turns === 1 ? 'turn' : 'turns'}</span>
         </span>
@@ -159,7 +162,7 @@ function SessionRow({ row, now }: { row: ListRow; now: number }): JSX.Element {
 
 function forkPlace({ forkOf }: SessionItem): string {
   if (forkOf?.event !== undefined) return ` at event ${forkOf.event}`
-  return forkOf?.messages === undefined ? '' : ` after ${forkOf.messages} messages`
+  return forkOf?.messages === undefined ? '' : ` after ${plural(forkOf.messages, 'message')}`
 }
 
 interface SessionsState {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { LogEntry } from '../../stores/run-store.ts'
 import { axisOf, type Axis } from './axis.ts'
-import { duration } from './format.ts'
+import { duration, tickLabel } from './format.ts'
 import { firstLine } from './hostile.ts'
 import {
   barMs,
@@ -19,6 +19,8 @@ import {
 const pieceWidth = 9
 /** With more than this, only what is seen is drawn. */
 const mostDrawn = 300
+/** The room of a label of the time, and how far from the one before it an equal one is shown again, in pixels. */
+const [labelWidth, sameLabelGap] = [64, 600]
 
 /** What happened over time. A click selects the event. */
 export function TimelineView({
@@ -37,7 +39,7 @@ export function TimelineView({
 }): JSX.Element {
   const axis = useMemo(() => axisOf(timeline), [timeline])
   const scroller = useRef<HTMLDivElement>(null)
-  const [seen, setSeen] = useState<readonly [number, number]>([0, 1])
+  const [{ seen, whole }, setView] = useState<View>({ seen: [0, 1], whole: 0 })
   const placeOf = (index: number): number => axis.place(index, entries[index]?.at ?? 0)
   const cursor = placeOf(at)
   const width = Math.max(0, axis.pieces * pieceWidth)
@@ -46,8 +48,10 @@ export function TimelineView({
     const { current } = scroller
     if (current === null) return undefined
     const look = (): void => {
-      const whole = Math.max(1, current.scrollWidth)
-      setSeen([current.scrollLeft / whole, (current.scrollLeft + current.clientWidth) / whole])
+      const { scrollWidth, scrollLeft, clientWidth } = current
+      const all = Math.max(1, scrollWidth)
+      const area = current.firstElementChild?.clientWidth ?? all
+      setView({ seen: [scrollLeft / all, (scrollLeft + clientWidth) / all], whole: area })
     }
     look()
     const observer = new ResizeObserver(look)
@@ -144,11 +148,50 @@ export function TimelineView({
                 <span key={index} class="tick" style={{ left: percent(place) }} />
               ))}
           </div>
-          <Times axis={axis} />
+          <Times axis={axis} width={whole} isSeen={(place) => isSeen(place, place)} />
           <span class="cursor" style={{ left: percent(cursor) }} />
         </div>
       </div>
+      <ScrollHint to="earlier" isShown={seen[0] > 0.001} scroller={scroller} />
+      <ScrollHint to="later" isShown={seen[1] < 0.999} scroller={scroller} />
     </section>
+  )
+}
+
+/** The part of the picture that is seen, and how wide the whole of it is, in pixels. */
+interface View {
+  readonly seen: readonly [number, number]
+  readonly whole: number
+}
+
+/** Says that there is more than is seen, and goes there. */
+function ScrollHint({
+  to,
+  isShown,
+  scroller,
+}: {
+  to: 'earlier' | 'later'
+  isShown: boolean
+  scroller: { readonly current: HTMLDivElement | null }
+}): JSX.Element | null {
+  if (!isShown) return null
+  const go = (): void => {
+    const { current } = scroller
+    const width = (current?.clientWidth ?? 0) * 0.8
+    current?.scrollBy({ left: to === 'later' ? width : -width })
+  }
+  const label = to === 'later' ? 'Scroll to what came later' : 'Scroll to what came earlier'
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      class={`scroll-hint ${to}`}
+      aria-label={label}
+      title={label}
+      onClick={go}
+    >
+      {to === 'later' ? '›' : '‹'}
+    </button>
   )
 }
 
@@ -166,24 +209,45 @@ function between(list: readonly number[], from: number, to: number): readonly nu
   return list.slice(after(from), after(to + 1))
 }
 
-function Times({ axis }: { axis: Axis }): JSX.Element {
+function Times({
+  axis,
+  width,
+  isSeen,
+}: {
+  axis: Axis
+  width: number
+  isSeen: (place: number) => boolean
+}): JSX.Element {
+  const labels = useMemo(() => labelsOf(axis, width), [axis, width])
   return (
     <div class="times" aria-hidden="true">
-      {axis.ticks
-        .filter(({ place }) => !isInFold(axis, place))
-        .filter(({ ms }, index, all) => duration(ms) !== duration(all[index - 1]?.ms ?? -1))
-        .map(({ place, ms }) => (
+      {labels
+        .filter(({ place }) => isSeen(place))
+        .map(({ place, text }) => (
           <span key={place} style={{ left: percent(place) }}>
-            {duration(ms)}
+            {text}
           </span>
         ))}
     </div>
   )
 }
 
-/** Whether the label of a tick would stand on that of a fold. */
-function isInFold({ folds }: Axis, place: number): boolean {
-  return folds.some(({ from, to }) => place > from - 0.07 && place < to)
+/** The labels of the ticks that have room: not on a fold, which has a label of its own, and not beyond the end. */
+function labelsOf(
+  axis: Axis,
+  width: number,
+): readonly { readonly place: number; readonly text: string }[] {
+  const room = labelWidth / Math.max(1, width)
+  const labels: { place: number; text: string }[] = []
+  for (const { place, ms } of axis.ticks(width)) {
+    const isOnFold = axis.folds.some(({ from, to }) => place > from - room && place < to)
+    const text = tickLabel(ms)
+    const last = labels.at(-1)
+    // Where nothing takes time, the time stays the same.
+    const isSame = last?.text === text && (place - last.place) * width < sameLabelGap
+    if (!isOnFold && !isSame && (place === 0 || place <= 1 - room)) labels.push({ place, text })
+  }
+  return labels
 }
 
 function Bar({

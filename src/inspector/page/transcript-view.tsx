@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Message, Part, Source } from '../../types/message.ts'
-import type { Session } from '../../types/session.ts'
+import type { Session, SessionCommand } from '../../types/session.ts'
 import { clockTime } from './format.ts'
 import { firstLine } from './hostile.ts'
 import { innerRunsOf, innerSessionOf, type InnerRun, type InnerRuns } from './inner.ts'
@@ -32,18 +32,21 @@ const noRuns: InnerRuns = new Map()
 /** The conversation as of a moment. */
 export function TranscriptView({
   session,
+  decided,
   instructions,
   inner = noRuns,
   onFork,
 }: {
   session: Session
+  /** The commands that nobody has taken yet. */
+  decided?: readonly SessionCommand[] | undefined
   instructions?: string | undefined
   /** The runs of agents inside of its calls. */
   inner?: InnerRuns | undefined
   /** Forks with this message edited. Absent where nothing can be changed. */
   onFork?: ((index: number) => void) | undefined
 }): JSX.Element {
-  const items = useMemo(() => transcriptOf(session), [session])
+  const items = useMemo(() => transcriptOf(session, decided), [session, decided])
   const [limit, setLimit] = useState(shownMessages)
   return (
     <div class="transcript">

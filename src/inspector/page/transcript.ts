@@ -2,7 +2,7 @@ import type { ErrorData } from '../../types/error-data.ts'
 import { isObject, parseJson } from '../../types/guards.ts'
 import type { JsonObject, JsonValue } from '../../types/json.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../../types/message.ts'
-import type { Session } from '../../types/session.ts'
+import type { Session, SessionCommand } from '../../types/session.ts'
 
 /** A message as it is shown, with the calls of an answer and their results in one place. */
 export interface TranscriptItem {
@@ -42,11 +42,20 @@ export type CallState =
   | 'waiting_approval'
   | 'waiting_answer'
   | 'waiting_result'
+  | 'approved'
+  | 'refused'
+  | 'answered'
   | 'running'
   | 'not_started'
 
-/** The messages of a session in order. A result stands with its call; one without a call stands alone. */
-export function transcriptOf(session: Session): readonly TranscriptItem[] {
+/**
+ * The messages of a session in order. A result stands with its call; one without a call stands alone. What is in `decided` was said about
+ * calls that wait, and nobody has taken it yet.
+ */
+export function transcriptOf(
+  session: Session,
+  decided: readonly SessionCommand[] = [],
+): readonly TranscriptItem[] {
   const { messages } = session.thread
   const items: TranscriptItem[] = []
   const used = new Set<number>()
@@ -56,7 +65,8 @@ export function transcriptOf(session: Session): readonly TranscriptItem[] {
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
-      return callItem(session, call, resultIndex, index === last && isUnderWay(session, message))
+      const isOpen = index === last && isUnderWay(session, message)
+      return callItem(session, call, { resultIndex, isOpen, decided })
     })
     const at = message.metadata?.['at']
     items.push({
@@ -84,14 +94,23 @@ function isUnderWay({ status, run }: Session, { metadata }: Message): boolean {
   return run?.phase === 'tools' || (run?.phase === 'model' && metadata?.['partial'] === true)
 }
 
+/** What is known of a call besides its session. */
+interface CallPlace {
+  /** -1 without a result. */
+  readonly resultIndex: number
+  /** Its answer is not at its end. */
+  readonly isOpen: boolean
+  readonly decided: readonly SessionCommand[]
+}
+
 function callItem(
   session: Session,
   call: ToolCall,
-  resultIndex: number,
-  isOpen: boolean,
+  { resultIndex, isOpen, decided }: CallPlace,
 ): CallItem {
   const stored = session.thread.messages[resultIndex]
-  const state = callState(session, call, stored, isOpen)
+  const known = callState(session, call, stored, isOpen)
+  const state = decidedState(known, call, session, decided) ?? known
   // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
   const result = state === 'running' || state === 'not_started' ? undefined : stored
   const approved = result?.metadata?.['approvedArguments']
@@ -130,6 +149,30 @@ function callState(
   return metadata['isError'] === true ? 'failed' : 'done'
 }
 
+/** The state of a call that waited, and about which something was decided that nobody has taken yet. */
+function decidedState(
+  state: CallState,
+  { id }: ToolCall,
+  { pendingToolCallId }: Session,
+  decided: readonly SessionCommand[],
+): CallState | undefined {
+  for (const command of decided) {
+    // A message without a call answers the question that is open.
+    const about =
+      'toolCallId' in command
+        ? command.toolCallId
+        : command.type === 'send'
+          ? pendingToolCallId
+          : undefined
+    if (about !== id) continue
+    if (state === 'waiting_approval' && command.type === 'approve') return 'approved'
+    if (state === 'waiting_approval' && command.type === 'deny') return 'refused'
+    if (state === 'waiting_answer' && command.type === 'send') return 'answered'
+    if (state === 'waiting_result' && command.type === 'submitToolResult') return 'answered'
+  }
+  return undefined
+}
+
 /** The words for a state, with a sign, so that no state is told by its colour alone. */
 export const callWords: Readonly<
   Record<CallState, { readonly label: string; readonly sign: string; readonly tone: Mark['tone'] }>
@@ -141,6 +184,9 @@ export const callWords: Readonly<
   waiting_approval: { label: 'waits for approval', sign: '!', tone: 'person' },
   waiting_answer: { label: 'asks', sign: '?', tone: 'person' },
   waiting_result: { label: 'waits for a result', sign: '…', tone: 'person' },
+  approved: { label: 'approved, not run yet', sign: '◷', tone: 'person' },
+  refused: { label: 'denied, not taken yet', sign: '◷', tone: 'person' },
+  answered: { label: 'answered, not taken yet', sign: '◷', tone: 'person' },
   running: { label: 'running', sign: '▶', tone: 'tool' },
   not_started: { label: 'not started', sign: '○', tone: 'quiet' },
 }
