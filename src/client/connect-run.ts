@@ -158,7 +158,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const own = typeof headers === 'function' ? await headers() : headers
     return accepted(
-      await fetch(url + path, {
+      await fetch(url.replace(/\/$/, '') + path, {
         ...init,
         headers: { ...own, ...(init.body && { 'content-type': 'application/json' }) },
       }),

@@ -124,6 +124,21 @@ describe('a conversation', () => {
     expect(state.messages.some(({ sending }) => sending === true)).toBe(false)
   })
 
+  test('a slash at the end of its url makes no difference', async () => {
+    const paths: string[] = []
+    const { handle } = service()
+    const run = connect(
+      async (url, init) => {
+        paths.push(new URL(url).pathname)
+        return handle(new Request(url, init))
+      },
+      { url: 'http://localhost/runs/ada/' },
+    )
+    await run.send('hello')
+    expect(paths).toContain('/runs/ada/messages')
+    expect(paths.filter((path) => path.includes('//'))).toEqual([])
+  })
+
   test('has a new state for every change, and the same one without', async () => {
     const run = connect(fetchOf(service()))
     const seen: RunClientState[] = []
