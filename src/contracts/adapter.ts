@@ -271,7 +271,10 @@ export interface AdapterOptions {
 export interface CallQueue {
   /** How long the call may wait; absent: as long as it takes. */
   readonly timeoutMs?: number | undefined
-  /** To be called when the wait begins. The returned function is called when the call is sent: `requestTimeoutMs` counts from then on. */
+  /**
+   * To be called when the wait begins. The returned function is called right before the call is sent: `requestTimeoutMs` counts from then on. If it throws,
+   * the call is not sent and fails with that.
+   */
   enter(): () => void
 }
 

@@ -59,7 +59,8 @@ export interface CircuitBreakerOptions {
  * A failure is one of the provider: `provider_unavailable`, `rate_limited`, `timeout`, `network_error`, `malformed_response`, and an answer that breaks
  * off. A request that is wrong, a refused key, a call that its caller stopped and one that a `limit` inside has not sent are none. While the breaker is open, calls fail with
  * `provider_unavailable`, and `retryAfterMs` says when it will be half open. Then one call is let through: its first event
- * closes the breaker, its failure opens it again. Changes of the state are told to telemetry as `breaker`.
+ * closes the breaker, its failure opens it again, and others are told to come back after another `coolDownMs`. A call that waits in a `limit` inside is
+ * judged again when it has its place. Changes of the state are told to telemetry as `breaker`.
  */
 export function circuitBreaker(
   adapter: ChatAdapter,
@@ -116,9 +117,19 @@ interface Breaker {
 async function* guardedCall(breaker: Breaker, call: WrappedCall): AsyncGenerator<ModelBatch, void> {
   const { adapter } = breaker
   let period = admit(breaker, call)
+  /** Why the call was not sent after it had waited in a limit. */
+  let refusal: unknown
+  const options = askedAgain(call, () => {
+    try {
+      period = admit(breaker, call)
+    } catch (error) {
+      refusal = error
+      throw error
+    }
+  })
   let isOpen = true
   try {
-    for await (const batch of batchesOf(adapter, call.request, call.options)) {
+    for await (const batch of batchesOf(adapter, call.request, options)) {
       const last = batch.at(-1)
       if (last?.type === 'error') failed(breaker, call, period, last.error)
       else period = answered(breaker, call, period)
@@ -127,10 +138,29 @@ async function* guardedCall(breaker: Breaker, call: WrappedCall): AsyncGenerator
     }
     if (isOpen) failed(breaker, call, period, truncated)
   } catch (error) {
-    if (isOpen && isAllmError(error)) failed(breaker, call, period, causeData(error))
+    const isProviders = isOpen && error !== refusal
+    if (isProviders && isAllmError(error)) failed(breaker, call, period, causeData(error))
     throw error
   } finally {
     if (breaker.probe === call) breaker.probe = undefined
+  }
+}
+
+/** The options of a call that may wait in a limit inside. The provider may have failed meanwhile, so `admit` is called again before it is sent. */
+function askedAgain({ options }: WrappedCall, admit: () => void): WrappedCall['options'] {
+  const { queue, requestTimeoutMs } = options
+  return {
+    ...options,
+    queue: {
+      timeoutMs: queue === undefined ? requestTimeoutMs : queue.timeoutMs,
+      enter() {
+        const leave = queue?.enter()
+        return () => {
+          admit()
+          leave?.()
+        }
+      },
+    },
   }
 }
 
@@ -149,7 +179,10 @@ function admit(breaker: Breaker, call: WrappedCall): object {
     case 'closed':
       return breaker.period
     case 'half_open':
-      if (breaker.probe !== undefined) throw refused(breaker, call, undefined)
+      if (breaker.probe !== undefined && breaker.probe !== call) {
+        // If that call fails, the breaker is open for so long.
+        throw refused(breaker, call, breaker.limits.coolDownMs)
+      }
       breaker.probe = call
       return breaker.period
     case 'open':
@@ -221,11 +254,11 @@ function change(breaker: Breaker, call: WrappedCall, to: BreakerState): object {
 function refused(
   { state, facts: { provider }, limits, lastFailure }: Breaker,
   { options: { requestId } }: WrappedCall,
-  retryAfterMs: number | undefined,
+  retryAfterMs: number,
 ): AdapterError {
   const { failures, windowMs } = limits
   const why =
-    retryAfterMs === undefined
+    state === 'half_open'
       ? 'is half open, and another call is trying the provider'
       : `is open after ${failures} failures within ${windowMs} ms; it lets a call through in ${retryAfterMs} ms`
   const message = `${provider} was not called: its circuit breaker ${why}`

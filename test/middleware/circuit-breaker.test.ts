@@ -8,7 +8,12 @@ import {
   ValidationError,
   type ChatAdapter,
 } from '../../src/index.ts'
-import { circuitBreaker, fallback, type CircuitBreakerOptions } from '../../src/middleware.ts'
+import {
+  circuitBreaker,
+  limit,
+  fallback,
+  type CircuitBreakerOptions,
+} from '../../src/middleware.ts'
 import { fake, virtualClock, type Script } from '../../src/testing.ts'
 import { registerAround } from './harnesses.ts'
 import { renamed } from './renamed.ts'
@@ -129,7 +134,7 @@ describe('a breaker', () => {
       reason: 'provider_unavailable',
       metadata: { breaker: 'half_open' },
     })
-    expect(other).toMatchObject({ retryAfterMs: undefined })
+    expect(other).toMatchObject({ retryAfterMs: 5000 })
     expect(inner.calls).toHaveLength(3)
     await clock.advance(100)
     expect(await probe).toBe('Hello')
@@ -227,6 +232,42 @@ describe('a breaker', () => {
     expect(breaker.state).toBe('half_open')
     expect(await fail()).toBe('an answer')
     expect(breaker.state).toBe('closed')
+  })
+})
+
+describe('around a limit', () => {
+  test('a call that waited is not sent to a provider that has failed meanwhile, and the others come back after the probe', async () => {
+    const clock = virtualClock()
+    const sent: number[] = []
+    const model = fake({
+      script: () => {
+        sent.push(clock.now())
+        return clock.now() < 5000 ? down : [['delay', 1000], ...hello]
+      },
+    })
+    const adapter = circuitBreaker(limit(model, { concurrency: 20 }))
+    const engine = createEngine({ adapter, clock })
+    const calls = Array.from({ length: 500 }, (_, index) => generate(engine, `doc ${index}`))
+    const settled = await Promise.allSettled(calls)
+    // Some have used up their three attempts: at the outage, at the open breaker, and beside the probe.
+    expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(450)
+    expect(sent.filter((at) => at < 5000).length).toBeLessThanOrEqual(20)
+    expect(sent.length).toBeLessThanOrEqual(520)
+  })
+
+  test('a call that is refused so is no failure of the provider', async () => {
+    const clock = virtualClock()
+    const model = fake({ script: () => (clock.now() < 1000 ? down : hello) })
+    const adapter = circuitBreaker(limit(model, { concurrency: 1 }), {
+      failures: 1,
+      coolDownMs: 5000,
+    })
+    const engine = createEngine({ adapter, clock, retry: false })
+    await Promise.allSettled(['a', 'b', 'c'].map((text) => generate(engine, text)))
+    expect(adapter.state).toBe('open')
+    await clock.advance(5000)
+    expect((await generate(engine, 'd')).outputText).toBe('Hello')
+    expect(adapter.state).toBe('closed')
   })
 })
 
