@@ -44,6 +44,8 @@ async function dispatch(io: Io): Promise<number> {
   if (first === '--help' || first === '-h') return print(io, helpOn([], io))
   if (first === '--version' || first === '-v') return print(io, `${packageVersion()}\n`)
   if (first === 'help') return print(io, helpOn(rest, io))
+  const isFamily = familyOf(first).length > 0
+  if (isFamily && (rest[0] === '--help' || rest[0] === '-h')) return print(io, helpOn([first], io))
   const { command, args } = findCommand(io.argv)
   // What follows -- is for another program.
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
@@ -59,9 +61,16 @@ function print(io: Io, text: string): number {
 
 function helpOn(words: readonly string[], { stdout, env }: Io): string {
   const page = helpPage(stdout, env)
-  return words.length === 0
-    ? programHelp(commands, page)
-    : commandHelp(findCommand(words).command, page)
+  const [first, second] = words
+  if (first === undefined) return programHelp(commands, page)
+  const family = second === undefined ? familyOf(first) : []
+  const named = family.length > 0 ? family : [findCommand(words).command]
+  return named.map((command) => commandHelp(command, page)).join('\n')
+}
+
+/** The commands whose names begin with a word, such as `session show`. */
+function familyOf(word: string): readonly Command[] {
+  return commands.filter(({ name }) => name.startsWith(`${word} `))
 }
 
 interface Found {
@@ -81,10 +90,11 @@ function findCommand(argv: readonly string[]): Found {
 
 function unknownCommand([first = '', second]: readonly string[]): CliError {
   const names = commands.map(({ name }) => name)
-  const family = names.filter((name) => name.startsWith(`${first} `))
+  const family = familyOf(first)
   if (family.length > 0) {
     const given = second === undefined ? first : `${first} ${second}`
-    return usageError(`there is no command ${given}; there is ${family.join(', ')}`)
+    const there = family.map(({ name }) => name).join(', ')
+    return usageError(`there is no command ${given}; there is ${there}`)
   }
   const near = nearest(first, names)
   const advice = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`

@@ -2,10 +2,10 @@ import type { ResultPart } from '../contracts/tool.ts'
 import { content, fail } from '../make/outcomes.ts'
 import { sniffMimeType } from '../make/sniff.ts'
 import { listOf } from '../schema/flatten-schema.ts'
-import { schemaIssues } from '../schema/json-schema.ts'
 import { parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { objectOf } from './peer.ts'
+import { foreignIssues } from './schemas.ts'
 
 /** How the result of a server is read. */
 export interface ResultOptions {
@@ -35,7 +35,7 @@ export function resultOf(result: unknown, options: ResultOptions): unknown {
   const isText = parts.length === texts.length
   if (isError === true) return fail(text.slice(0, 4000) || 'the tool failed')
   if (structured !== undefined) {
-    const [issue] = output === undefined ? [] : schemaIssues(output, structured)
+    const [issue] = output === undefined ? [] : foreignIssues(output, structured)
     if (issue !== undefined) {
       return fail(`the result of ${name} is not as its schema says: ${issue.path} ${issue.problem}`)
     }

@@ -1,12 +1,11 @@
 import type { HandlerOutcome } from '../contracts/tool.ts'
 import { askUser } from '../make/outcomes.ts'
 import { listOf } from '../schema/flatten-schema.ts'
-import { schemaIssues } from '../schema/json-schema.ts'
 import { defined, isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
 import { messageText, type Part } from '../types/message.ts'
 import { objectOf } from './peer.ts'
-import { isUsable, withoutPatterns } from './schemas.ts'
+import { foreignIssues, isUsable } from './schemas.ts'
 
 /** A question of a server, as `askUser` tells it: the schema of a form, or an address that the user has to visit. */
 export interface Asked {
@@ -60,7 +59,7 @@ export function readReply(answer: string | readonly Part[], { schema }: Asked): 
     action === 'accept' ? content : isObject(parsed) ? parsed : fieldOf(text, fields, schema)
   const defaults = fields.map(([name, field]) => [name, objectOf(field)['default']] as const)
   const filled = defined<object>({ ...Object.fromEntries(defaults), ...objectOf(given) })
-  const [issue] = schemaIssues(withoutPatterns(schema), filled)
+  const [issue] = foreignIssues(schema, filled)
   return issue === undefined
     ? { action: 'accept', content: filled }
     : `${issue.path} ${issue.problem}.`

@@ -1,4 +1,6 @@
 import { targetOf } from '../schema/flatten-schema.ts'
+import { schemaIssues } from '../schema/json-schema.ts'
+import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
@@ -27,9 +29,12 @@ export function schemaProblem(schema: unknown): string | undefined {
   return problem
 }
 
-/** A schema of a server as values are checked by it; `undefined` if it cannot be used. */
-export function checkable(schema: unknown): JsonObject | undefined {
-  return isUsable(schema) ? withoutPatterns(schema) : undefined
+/**
+ * The problems of a value by a schema of somebody else. None of its regular expressions is run, which could take for ever: they are left out, and the
+ * validator is told so too, because a reference may lead to what is data elsewhere, such as a `default`.
+ */
+export function foreignIssues(schema: JsonObject, value: unknown): readonly Issue[] {
+  return schemaIssues(withoutPatterns(schema), value, false)
 }
 
 /** Whether a schema of a server can be used: it is an object, and its references end. */
@@ -41,7 +46,7 @@ export function isUsable(schema: unknown): schema is JsonObject {
  * A schema of somebody else by which values can be checked: without its regular expressions, which could take for ever. What the whole
  * schema takes, this one takes.
  */
-export function withoutPatterns(schema: JsonObject): JsonObject {
+function withoutPatterns(schema: JsonObject): JsonObject {
   return JSON.stringify(schema).includes('"pattern') ? looser(schema) : schema
 }
 

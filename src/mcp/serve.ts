@@ -13,10 +13,9 @@ import {
   refusal,
   within,
 } from '../schema/checks.ts'
-import { schemaIssues } from '../schema/json-schema.ts'
 import { callOptionChecks } from '../schema/options.ts'
 import { streamToolCalls, type ToolCallsOptions } from '../tools/run-tools.ts'
-import { keysOf } from '../types/guards.ts'
+import { isObject, keysOf } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { Message } from '../types/message.ts'
 import {
@@ -28,7 +27,7 @@ import {
   type McpServer,
   type RequestExtra,
 } from './peer.ts'
-import { withoutPatterns } from './schemas.ts'
+import { foreignIssues } from './schemas.ts'
 import {
   createStates,
   firstRound,
@@ -81,6 +80,9 @@ export function serveMcp(
     const hasCode = !manual && (handler ?? toolExecutor) !== undefined
     const problem = hasCode ? handoff && 'it hands a conversation over' : 'it has no handler'
     if (problem !== undefined) throw refusal('invalid_tool', name, `cannot be served: ${problem}`)
+  }
+  if (!isObject(server)) {
+    throw refusal('invalid_options', 'server', 'must be a server of an official MCP package')
   }
   const parts = engine === undefined ? undefined : engineParts(engine, 'engine')
   const states = createStates(stateKey, options.clock ?? parts?.clock ?? systemClock)
@@ -174,7 +176,8 @@ async function answerCall(call: ServedCall): Promise<object> {
 /** What a state of a call is bound to. A token may be a new one in the next round; the client that it was given to stays. */
 function subjectOf({ tool, args, extra }: ServedCall): StateSubject {
   const caller = [extra.sessionId, extra.http?.authInfo?.clientId]
-  return { tool: tool.name, args, caller }
+  const { name, description, schema } = tool
+  return { tool: [name, description, schema], args, caller }
 }
 
 function requestOf({ asked: { question, form } }: AskingRound): object {
@@ -193,7 +196,7 @@ async function runRound(call: ServedCall, round: Round, reply: unknown): Promise
   }
   if (isApproval) return runTool(call, { ...round, isApproved: true })
   const form = objectOf(content)
-  const issues = schemaIssues(withoutPatterns(asked.form), form)
+  const issues = foreignIssues(asked.form, form)
   if (issues.length > 0) return failed(`the answer does not fit the question: ${issueList(issues)}`)
   // A form of the tool's own is passed on as JSON.
   const [field, ...others] = Object.entries(form)
@@ -214,7 +217,7 @@ async function runTool(
   const { context, ...rest } = options
   const { signal, _meta: meta } = extra.mcpReq ?? extra
   const ask = (answers: Asked['answers'], question: string, form: JsonObject): Answered => {
-    if (!call.canAsk) return failed(`${question} (this client cannot ask its user)`)
+    if (!call.canAsk) return failed(`${question} ${cannotAsk}`)
     return {
       next: { id, number: round.number + 1, isApproved, asked: { answers, question, form } },
     }
@@ -264,6 +267,9 @@ async function runTool(
 
 const noVerdict = 'the server could not decide whether the call may run, so it was not run'
 
+const cannotAsk =
+  '(this client cannot ask its user; over HTTP without sessions that takes the protocol of 2026-07-28, so versionNegotiation: { mode: "auto" } of the official client)'
+
 /** The id of the call in its batch. */
 const callId = 'call'
 
@@ -282,7 +288,8 @@ function formOf(properties: JsonObject): JsonObject {
 
 /** The field for the answer to a question: one of its choices, or a text. */
 function answerOf({ choices }: JsonObject): JsonObject {
-  const isChoice = Array.isArray(choices) && choices.every((one) => typeof one === 'string')
+  const isChoice =
+    Array.isArray(choices) && choices.length > 0 && choices.every((one) => typeof one === 'string')
   return { type: 'string', title: 'Answer', ...(isChoice ? { enum: choices } : {}) }
 }
 

@@ -3,7 +3,7 @@ import { canonicalJson } from '../core/digest.ts'
 import { randomId } from '../core/ids.ts'
 import { bytesToBase64 } from '../make/media.ts'
 import { seal, unseal, type SealSecret } from '../make/seal.ts'
-import { must, type Check } from '../schema/checks.ts'
+import type { Check } from '../schema/checks.ts'
 import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 
@@ -33,7 +33,8 @@ export interface Asked {
 
 /** A call as states are bound to it. */
 export interface StateSubject {
-  readonly tool: string
+  /** Its name, description and schema: another server may have another tool of the same name. */
+  readonly tool: JsonValue
   readonly args: JsonObject
   /** The session and the client that the transport knows, if it does. */
   readonly caller: readonly (string | undefined)[]
@@ -68,7 +69,7 @@ export function createStates(key: SealSecret | undefined, clock: Clock): States 
   return {
     async write(round, subject) {
       const state: Written = {
-        round,
+        round: await withoutQuestion(round),
         subject: await digestOf(subject),
         expires: clock.now() + lifetimeMs,
       }
@@ -89,6 +90,13 @@ export function createStates(key: SealSecret | undefined, clock: Clock): States 
   }
 }
 
+/** The round with a digest of its question, which may have all arguments in it and is not needed again. */
+async function withoutQuestion(round: Round): Promise<Round> {
+  const { asked } = round
+  if (asked === undefined) return round
+  return { ...round, asked: { ...asked, question: await sha256(asked.question) } }
+}
+
 /** What is signed. */
 interface Written {
   readonly round: Round
@@ -105,7 +113,11 @@ function isWritten(value: unknown): value is Written {
 /** The SHA-256 of a call. The order of the members of its arguments does not matter. */
 async function digestOf({ tool, args, caller }: StateSubject): Promise<string> {
   const facts: JsonValue = [tool, args, caller.map((one) => one ?? null)]
-  const bytes = new TextEncoder().encode(canonicalJson(facts))
+  return sha256(canonicalJson(facts))
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text)
   return bytesToBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))
 }
 
@@ -128,12 +140,12 @@ function keyOfProcess(): Uint8Array {
 }
 
 /** A secret that is long enough. Its value is not shown. */
-export const stateKeyCheck: Check = (value) =>
-  isLongSecret(value) ? [] : must('a secret of at least 32 bytes, text or bytes', () => false)('')
-
-function isLongSecret(value: unknown): boolean {
+export const stateKeyCheck: Check = (value) => {
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
-  return bytes instanceof Uint8Array && bytes.length >= 32
+  const length = bytes instanceof Uint8Array ? bytes.length : undefined
+  if (length !== undefined && length >= 32) return []
+  const problem = 'must be a secret of at least 32 bytes, text or bytes'
+  return [{ path: '', problem: length === undefined ? problem : `${problem}; it has ${length}` }]
 }
 
 /** The states that were used. */

@@ -23,7 +23,7 @@ import type { JsonObject } from '../types/json.ts'
 import { callServer, type CallTarget, type Link } from './call.ts'
 import { isUsualMedia } from './content.ts'
 import { anyValue, asPeer, objectOf, type McpClient, type Peer } from './peer.ts'
-import { checkable, schemaProblem } from './schemas.ts'
+import { isUsable, schemaProblem } from './schemas.ts'
 
 /** A tool as its server describes it. Nothing in it is checked before `include` and `configure` see it. */
 export interface McpToolInfo {
@@ -208,7 +208,7 @@ function toolFrom(info: McpToolInfo, link: Link, options: McpToolsOptions): Tool
     ...link,
     name,
     definition: { name, inputSchema },
-    output: checkable(outputSchema),
+    output: isUsable(outputSchema) ? outputSchema : undefined,
     idempotent,
     repeats: idempotent || options.repeatOnElicitation === true,
   }

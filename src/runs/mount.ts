@@ -35,9 +35,12 @@ export const mountCheck: Check = (value) => {
     typeof value === 'string' &&
     value.startsWith('/') &&
     !value.includes('//') &&
+    !/\/:|[*{}]/.test(value) &&
     URL.canParse(value, 'http://localhost') &&
     new URL(value, 'http://localhost').pathname === value
-  return isPath ? [] : refuse('a path as it is written in a request, such as "/api/runs"', value)
+  return isPath
+    ? []
+    : refuse('a path as it is written in a request, such as "/api/runs", and not a pattern', value)
 }
 
 /** Why a path has no route, for the people who mount the service. */

@@ -11,10 +11,14 @@ import { listOf, targetOf, typeOf } from './flatten-schema.ts'
  * References within the schema are followed, also recursive ones. Unknown and malformed keywords are ignored; nothing
  * throws. `format` is checked for date, date-time, email, uri and uuid. The work grows with the size of the schema and with that of the
  * value, and not with the number of ways through the references: a definition judges the same value once. A pattern is run on at most
- * `maxPatternText` characters; a longer text is a problem.
+ * `maxPatternText` characters; a longer text is a problem. Without `runsPatterns` no pattern of the schema is run, wherever it is: it takes every text.
  */
-export function schemaIssues(schema: JsonObject | boolean, value: unknown): readonly Issue[] {
-  return check(schema, value, { root: schema, judged: new Map() })
+export function schemaIssues(
+  schema: JsonObject | boolean,
+  value: unknown,
+  runsPatterns: boolean = true,
+): readonly Issue[] {
+  return check(schema, value, { root: schema, judged: new Map(), runsPatterns })
 }
 
 /** The longest text that a pattern of a schema is run on. Many patterns take the square of a text's length, or worse. */
@@ -24,6 +28,7 @@ const maxPatternText = 10_000
 interface Context {
   readonly root: unknown
   readonly judged: Map<unknown, Map<unknown, readonly Issue[]>>
+  readonly runsPatterns: boolean
 }
 
 function check(schema: unknown, value: unknown, context: Context): readonly Issue[] {
@@ -33,6 +38,7 @@ function check(schema: unknown, value: unknown, context: Context): readonly Issu
   if (types.length > 0) return types
   let issues = fine
   for (const keyword in schema) {
+    if (!context.runsPatterns && keyword.startsWith('pattern')) continue
     const argument = schema[keyword]
     const assertion = Object.hasOwn(assertions, keyword) ? assertions[keyword] : undefined
     const problem = assertion?.(argument, value)
@@ -128,6 +134,8 @@ const applicators: Readonly<Record<string, Applicator>> = {
       )
     }),
   additionalProperties: (additional, value, context, { properties, patternProperties }) => {
+    // Which members are additional depends on the patterns of names.
+    if (!context.runsPatterns && patternProperties !== undefined) return fine
     const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : []
     const names = isObject(properties) ? Object.keys(properties) : []
     return eachMember(value, (key, member) => {

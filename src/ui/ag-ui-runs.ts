@@ -8,7 +8,13 @@ import type { StreamEvent } from '../types/events.ts'
 import { defined, isObject } from '../types/guards.ts'
 import { messageParts, messageText } from '../types/message.ts'
 import type { Session, SessionCommand } from '../types/session.ts'
-import { agUiEvents, assertAgUiOptions, type AgUiIds, type AgUiResponseOptions } from './ag-ui.ts'
+import {
+  agUiEvents,
+  assertAgUiOptions,
+  assertIds,
+  type AgUiIds,
+  type AgUiResponseOptions,
+} from './ag-ui.ts'
 import { uiCommands } from './from-ui-messages.ts'
 import { shownByDefault } from './to-chunks.ts'
 import { isCut, pastOf, turnsOf } from './to-ui-messages.ts'
@@ -67,6 +73,7 @@ async function answered(
   assertAgUiOptions(page, sseChecks())
   assertAuthority({ authorize })
   assertPrintableId(id)
+  assertIds(input)
   const before = await runs.get(id)
   const session = before?.session
   const messages = uiMessages(input, session)
@@ -198,11 +205,11 @@ function uiMessages(
   for (const entry of listOf(resume)) {
     const { interruptId: id, status, payload } = entry
     const isGiven = status !== 'cancelled'
-    if (approvals.has(String(id))) {
+    if (typeof id === 'string' && approvals.has(id)) {
       const { approved, reason } = isObject(payload) ? payload : {}
       if (isGiven && typeof approved !== 'boolean') {
         const problem = `must be { approved: true } or { approved: false }, not ${describe(payload)}`
-        throw refusal('invalid_message', `the payload for ${String(id)}`, problem)
+        throw refusal('invalid_message', `the payload for ${id}`, problem)
       }
       const approval = { approved: isGiven && approved === true, reason }
       settle(id, { state: 'approval-responded', approval })

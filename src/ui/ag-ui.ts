@@ -70,6 +70,14 @@ export function assertAgUiOptions(options: AgUiResponseOptions, more?: Checks<Ss
   assertValid('invalid_options', optionsOf({ ...own, ...more })(options))
 }
 
+/** Throws if the ids of a run are missing or of another kind. */
+export function assertIds(ids: AgUiIds | null | undefined): void {
+  const problems = (['threadId', 'runId'] as const).flatMap((key) =>
+    within(key, someText(ids?.[key])),
+  )
+  assertValid('invalid_options', within('ids', problems))
+}
+
 /** The events of a run that may begin in its own way. */
 export function agUiEvents(
   events: RunEvents,
@@ -77,10 +85,7 @@ export function agUiEvents(
   { include, onError }: AgUiOptions,
   beginning?: Partial<Beginning>,
 ): ReturnType<typeof shown<AgUiEvent>> {
-  const problems = (['threadId', 'runId'] as const).flatMap((key) =>
-    within(key, someText(ids?.[key])),
-  )
-  assertValid('invalid_options', within('ids', problems))
+  assertIds(ids)
   const session = sessionOf(events)
   const known = knownCalls(ids.messages)
   // The chunks of this version tell the most.

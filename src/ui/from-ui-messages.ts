@@ -204,7 +204,7 @@ interface Step {
 /** Whether a file of an answer can be given back. One at an address is left out unless addresses are accepted. */
 function isTaken({ url, mediaType }: Fields, accepts: Accepts): boolean {
   const isImage = typeof mediaType === 'string' && mediaType.startsWith('image')
-  return String(url).startsWith('data:') || accepts(isImage ? 'image_url' : 'file_url')
+  return textIn(url).startsWith('data:') || accepts(isImage ? 'image_url' : 'file_url')
 }
 
 /** Throws the problems of what is at a path. */
@@ -219,13 +219,18 @@ function callOf({ id, name, part }: UiToolPart, path: string): ToolCall {
   return { id, name, arguments: isObject(input) ? (input as ToolCall['arguments']) : {} } // Just checked.
 }
 
+/** A text of a page, which may have sent anything instead. */
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
 /** The message that answers a call, if the page has an answer. */
 function resultOf(id: string, part: Fields): Message | undefined {
   const { state, output = null, errorText, preliminary } = part
   const decision = approvalOf(part)
   if (state === 'output-available' && preliminary !== true) return toolMessage(id, written(output))
   if (state === 'output-error') {
-    const content = JSON.stringify({ error: String(errorText) })
+    const content = JSON.stringify({ error: textIn(errorText) })
     return { ...toolMessage(id, content), metadata: { isError: true } }
   }
   if (state === 'output-denied' || decision?.approved === false) {
@@ -253,7 +258,7 @@ export function toolParts({ parts }: Pick<UiMessageInput, 'parts'>): readonly Ui
     if (!isObject(value)) return []
     const { type, toolCallId: id, toolName } = value
     const isDynamic = type === 'dynamic-tool'
-    const name = isDynamic ? toolName : /^tool-(.+)/s.exec(String(type))?.[1]
+    const name = isDynamic ? toolName : /^tool-(.+)/s.exec(textIn(type))?.[1]
     if (typeof name !== 'string' || typeof id !== 'string' || !name || !id) return []
     return { id, name, part: value as Fields } // Its type is a string.
   })
@@ -269,7 +274,7 @@ export function lastStep({ parts }: Pick<UiMessageInput, 'parts'>): readonly unk
 
 /** Whether a call has an end in the page, or was decided there. */
 export function isSettled({ state, preliminary }: Fields): boolean {
-  return /^(output-|approval-responded)/.test(String(state)) && preliminary !== true
+  return /^(output-|approval-responded)/.test(textIn(state)) && preliminary !== true
 }
 
 /** Whether the last step of a message has calls, and all are settled. A page that sends by itself does so then. */
@@ -318,7 +323,7 @@ function asks(id: string, { parts }: UiMessageInput): boolean {
 /** Whether a message has the end of a call. */
 function ends(id: string, message: UiMessageInput): boolean {
   return toolParts(message).some(
-    (tool) => tool.id === id && String(tool.part['state']).startsWith('output-'),
+    (tool) => tool.id === id && textIn(tool.part['state']).startsWith('output-'),
   )
 }
 
@@ -411,11 +416,11 @@ function commandOf(
   if (asked.includes(toolCallId)) {
     const content = hasOutput
       ? written(output)
-      : `The user dismissed the question: ${String(errorText)}`
+      : `The user dismissed the question: ${textIn(errorText)}`
     return { type: 'send', content, toolCallId }
   }
   if (!session?.pendingToolCalls.some(waits)) return undefined
   const content = output as JsonValue // It is checked where the command is applied.
   if (hasOutput) return { type: 'submitToolResult', toolCallId, content }
-  return { type: 'submitToolResult', toolCallId, content: String(errorText), isError: true }
+  return { type: 'submitToolResult', toolCallId, content: textIn(errorText), isError: true }
 }

@@ -5,13 +5,14 @@ import { problemOf, refused as refusing } from '../runs/handler.ts'
 import { anyFunction, assertValid, brief, optionsOf, refusal } from '../schema/checks.ts'
 import { verdictOf, type Permission } from '../schema/permission.ts'
 import { assertPrintableId } from '../schema/session-id.ts'
+import { applyCommand, createSession } from '../session/changes.ts'
 import { waits } from '../session/inner.ts'
 import type { LogEntry } from '../stores/run-store.ts'
 import type { StreamEvent } from '../types/events.ts'
 import { assertNever } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import { messageText } from '../types/message.ts'
-import type { SessionCommand } from '../types/session.ts'
+import type { Session, SessionCommand } from '../types/session.ts'
 import { isComplete, toolParts, uiCommands, type FromUiOptions } from './from-ui-messages.ts'
 import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
 import {
@@ -205,9 +206,22 @@ export async function giveNew(
   const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
   const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
   if (isKnown) commands.splice(said, 1)
+  assertForms(before?.session ?? createSession({ id }), commands)
   const given = giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
   const sent = await given.catch(asEdit)
   return { sent, repeats: (sent?.duplicate ?? isKnown) ? words : undefined }
+}
+
+/** Throws if one of the commands can never be applied, so that none of a post is given if another one is wrong. */
+function assertForms(session: Session, commands: readonly SessionCommand[]): void {
+  for (const command of commands) {
+    try {
+      applyCommand(session, command)
+    } catch (error) {
+      // What is not possible now may be after the command before it.
+      if (isAllmError(error) && error.kind === 'validation') throw error
+    }
+  }
 }
 
 /** Other words under the id of a message that was sent are an edit: they have no effect, as the same words have none. */

@@ -260,3 +260,12 @@ describe('failures', () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
 })
+
+test.each([
+  [['session', '--help'], 'allm-ts session show'],
+  [['mcp', '-h'], 'allm-ts mcp serve'],
+  [['help', 'session'], 'allm-ts session show'],
+])('%j prints the help of the commands that begin so', async (argv, usage) => {
+  const { code, stdout } = await allm(argv)
+  expect([code, stdout.includes(`Usage: ${usage}`)]).toEqual([0, true])
+})

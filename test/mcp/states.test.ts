@@ -633,15 +633,34 @@ describe('a state', () => {
   const form = { type: 'object' }
   const asked = { answers: 'approval', question: 'Pay?', form } as const
   const round = { ...firstRound(), number: 1, asked }
+  const withDigest = (given: typeof round): object => ({
+    ...given,
+    asked: { ...given.asked, question: expect.stringMatching(/^[\w+/]{43}=$/) as string },
+  })
   const about = (args: string, caller: (string | undefined)[] = []): StateSubject => ({
     tool: 'pay',
     args: JSON.parse(args) as JsonObject,
     caller,
   })
 
-  test('brings back what was written', async () => {
+  test('brings back what was written, with a digest of the question', async () => {
     const state = await states.write(round, about('{}'))
-    expect(await states.read(state, about('{}'))).toEqual(round)
+    expect(await states.read(state, about('{}'))).toEqual(withDigest(round))
+  })
+
+  test('a question of any length fits', async () => {
+    const long = { ...round, id: 'z', asked: { ...round.asked, question: 'x'.repeat(400_000) } }
+    const state = await states.write(long, about('{}'))
+    expect(state.length).toBeLessThan(2000)
+    expect(await states.read(state, about('{}'))).toHaveProperty('id', 'z')
+  })
+
+  test('is for one tool, and not for another of the same name', async () => {
+    const one = { ...about('{}'), tool: ['pay', 'Pays.', { type: 'object' }] }
+    const state = await states.write({ ...round, id: 'w' }, one)
+    const other = { ...one, tool: ['pay', 'Pays for production.', { type: 'object' }] }
+    expect(await states.read(state, other)).toHaveProperty('refused')
+    expect(await states.read(state, one)).toHaveProperty('id', 'w')
   })
 
   test.each([
@@ -668,7 +687,7 @@ describe('a state', () => {
     for (const caller of [['s1', 's1'], [undefined, 's1'], ['s1'], ['s2', undefined]]) {
       expect(await states.read(state, about('{}', caller))).toHaveProperty('refused')
     }
-    expect(await states.read(state, about('{}', ['s1', undefined]))).toEqual(other)
+    expect(await states.read(state, about('{}', ['s1', undefined]))).toEqual(withDigest(other))
   })
 
   test('is for equal arguments in any order', async () => {

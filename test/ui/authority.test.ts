@@ -276,3 +276,51 @@ test('a client that asks for a failed run to go on needs resume', async () => {
   })
   expect([refused.status, asked]).toEqual([403, ['resume']])
 })
+
+describe('a post of which something is wrong', () => {
+  const deep = JSON.parse('['.repeat(600) + ']'.repeat(600)) as unknown
+  const allowed = { authorize: () => true } as const
+
+  test.each<[string, readonly UiMessageInput[]]>([
+    ['words without a text', [answer(decided('r')), said('', 'u2')]],
+    ['a result that is nested too deep', [answer(decided('r'), given('s', deep))]],
+    ['a result with __proto__', [answer(decided('r'), given('s', JSON.parse('{"__proto__":1}')))]],
+  ])('has no effect at all: %s', async (_title, messages) => {
+    const { runs, paid } = shop()
+    await runs.send('x', 'refund:r stamp:s')
+    await runs.wait('x')
+    expect((await sendUiMessages(runs, 'x', messages, allowed)).status).toBe(400)
+    expect(paid).toEqual([])
+    expect((await runs.get('x'))?.session.pendingApprovals).toHaveLength(1)
+  })
+
+  test.each<[string, object | null]>([
+    ['a thread id of another kind', { threadId: {}, runId: 'r' }],
+    ['no ids', {}],
+  ])('has no effect at all over AG-UI: %s', async (_title, ids) => {
+    const { runs, paid } = shop()
+    await runs.send('x', 'refund:r')
+    await runs.wait('x')
+    const input = { messages: [], resume: [interrupt('r', { approved: true })], ...ids }
+    const sent = sendAgUi(runs, 'x', input as never, allowed)
+    expect([400, 'rejected']).toContain(
+      await sent.then(
+        ({ status }) => status,
+        () => 'rejected',
+      ),
+    )
+    expect(paid).toEqual([])
+  })
+
+  test.each([
+    { type: 'tool-stamp', toolCallId: 's', state: { toString: 1 }, input: {} },
+    { type: 'tool-stamp', toolCallId: 's', state: 'output-error', errorText: { toString: 1 } },
+    { type: 'tool-refund', toolCallId: 'r', state: 'output-error', errorText: { toString: 1 } },
+  ])('is answered, whatever its members are: %j', async (part) => {
+    const { runs } = shop()
+    await runs.send('x', 'refund:r stamp:s')
+    await runs.wait('x')
+    const { status } = await sendUiMessages(runs, 'x', [answer(part)], allowed)
+    expect(status).toBeLessThan(500)
+  })
+})
