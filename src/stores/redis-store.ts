@@ -73,7 +73,7 @@ export interface NodeRedisSubscriber {
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
-  /** The beginning of all keys (`allm`), without braces. Stores with different prefixes do not see each other. */
+  /** What all keys begin with, in braces: `{allm}:…` by default. It has no braces itself. Stores with different prefixes do not see each other. */
   readonly prefix?: string | undefined
 }
 
