@@ -173,7 +173,7 @@ function authorize(request: Request, secrets: Secrets): true | Response {
   return Response.json({ error: { reason: 'unauthorized', message } }, { status: 401 })
 }
 
-/** Gives the cookie to whoever has the token, and tells a page that may only read that it does. */
+/** Gives the cookie to requests with the token, and tells a page that may only read that it does. */
 function withCookie(handle: Inspector, secrets: Secrets): (request: Request) => Promise<Response> {
   return async (request) => {
     const response = await handle(request)

@@ -3,7 +3,7 @@ import { refuse, type Check } from '../schema/checks.ts'
 /** The mounts of requests, as a router told them. They are kept apart from the requests, so that no client can name one. */
 const mounts = /* @__PURE__ */ new WeakMap<Request, string>()
 
-/** Keeps the path under which a router has mounted whoever gets this request. */
+/** Keeps the path under which a router has mounted the handler of this request. */
 export function setMount(request: Request, mount: string): void {
   mounts.set(request, mount)
 }

@@ -20,7 +20,7 @@ export type Verdict<Allowed extends object> =
       readonly allowed?: undefined
       /** The refusal that `authorize` returned. Without it the status is 403. */
       readonly response?: Response
-      /** The value is a mistake of whoever wrote `authorize`, who is to be told. */
+      /** The value is a mistake in `authorize`, which is reported. */
       readonly mistake?: ValidationError
     }
 
