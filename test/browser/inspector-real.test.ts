@@ -852,9 +852,9 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     const { runs } = own
     await runs.send('a', 'Over Express')
     await runs.wait('a')
-    const isAdmin = (request: Request): Response | undefined =>
+    const isAdmin = (request: Request): Response | true =>
       request.headers.get('authorization') === 'Bearer of-an-admin'
-        ? undefined
+        ? true
         : Response.json({ error: { reason: 'forbidden', message: 'not for you' } }, { status: 403 })
     await using served = await inspect(runs, { authorize: isAdmin }, (listener) =>
       express().use('/admin/inspect', listener),
