@@ -13,13 +13,16 @@ export const word: fc.Arbitrary<string> = fc.stringMatching(/^[a-z][a-z0-9_]{0,7
 const count = fc.integer({ min: 1, max: 9999 })
 const tokens = fc.nat({ max: 100_000 })
 
+/** The name of a member. `__proto__` is not a legal one. */
+const memberName = text.filter((name) => name !== '__proto__')
+
 /** JSON without -0, whose sign JSON does not keep. */
 export const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },
     fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), finite()),
     fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(text, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+    fc.dictionary(memberName, tie('value'), { maxKeys: 3, noNullPrototype: true }),
   ),
 })).value
 
@@ -27,7 +30,7 @@ function finite(): fc.Arbitrary<number> {
   return fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => (n === 0 ? 0 : n))
 }
 
-export const jsonObject: fc.Arbitrary<JsonObject> = fc.dictionary(text, json, {
+export const jsonObject: fc.Arbitrary<JsonObject> = fc.dictionary(memberName, json, {
   maxKeys: 3,
   noNullPrototype: true,
 })
