@@ -157,20 +157,20 @@ export interface CrashScenario {
 }
 
 /** A value that is checked where it is used. */
-const any: Check = () => fine
+const checkedLater: Check = () => fine
 
 const scenarioChecks = {
-  scripts: any,
-  engine: any,
-  tools: any,
-  messages: any,
-  options: any,
-  clock: any,
-  onSuspend: any,
-  before: any,
-  endsIn: any,
-  allowUnusedScripts: any,
-  allowToolErrors: any,
+  scripts: checkedLater,
+  engine: checkedLater,
+  tools: checkedLater,
+  messages: checkedLater,
+  options: checkedLater,
+  clock: checkedLater,
+  onSuspend: checkedLater,
+  before: checkedLater,
+  endsIn: checkedLater,
+  allowUnusedScripts: checkedLater,
+  allowToolErrors: checkedLater,
 } satisfies Readonly<Record<keyof CrashScenario, Check>>
 
 /** Unknown keys. An option of the calls, such as `context`, belongs into `options`. */
