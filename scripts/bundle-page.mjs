@@ -12,8 +12,8 @@ export async function pageFiles() {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [
-      { in: 'src/inspector/page/main.tsx', out: 'page' },
-      { in: 'src/inspector/page/page.css', out: 'page' },
+      { in: 'src/apps/inspector/page/main.tsx', out: 'page' },
+      { in: 'src/apps/inspector/page/page.css', out: 'page' },
     ],
     tsconfig: 'tsconfig.page.json',
     outdir: 'dist/inspector',
@@ -32,7 +32,7 @@ export async function pageFiles() {
   return {
     'page.js': text('.js'),
     'page.css': text('.css'),
-    'index.html': readFileSync(join(root, 'src/inspector/page/index.html'), 'utf8'),
+    'index.html': readFileSync(join(root, 'src/apps/inspector/page/index.html'), 'utf8'),
   }
 }
 

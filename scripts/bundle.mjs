@@ -21,7 +21,7 @@ const entryPoints = readdirSync(join(root, 'src'))
 /** What Node starts with: the entry points, and the program. */
 const starts = new Map([
   ...entryPoints.map((name) => [name, join(root, `src/${name}.ts`)]),
-  ['cli', join(root, 'src/cli/main.ts')],
+  ['cli', join(root, 'src/apps/cli/main.ts')],
 ])
 /** They load most of the others. Of two that share a module, the first has it. */
 const tools = ['server', 'inspector', 'cli']

@@ -69,7 +69,7 @@ async function follow() {
   const args = options.linked
     ? ['--', 'test/scripts/ci-summary.test.ts']
     : options.quick
-      ? ['--', 'test/cli', 'test/examples', 'test/docs.test.ts']
+      ? ['--', 'test/apps/cli', 'test/examples', 'test/docs.test.ts']
       : []
   const tested = await run('npm', ['test', ...args])
   result(['npm test', ...args].join(' '), tested.code === 0, tested.text)

@@ -89,7 +89,7 @@ async function install() {
   writeFileSync(join(work, 'package.json'), '{ "type": "module", "private": true }')
   cpSync(join(root, 'test/runtimes'), work, { recursive: true })
   // The renderer of wire bytes does not need Node, but its entry point does, so it is imported directly.
-  const wire = `export * from './node_modules/allm-ts/dist/server/wire.js'\n`
+  const wire = `export * from './node_modules/allm-ts/dist/testing/server/wire.js'\n`
   writeFileSync(join(work, 'wire.mjs'), wire)
 }
 

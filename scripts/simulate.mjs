@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 const [runs = '11000', seed] = process.argv.slice(2)
 const { status } = spawnSync(
   process.execPath,
-  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'test/runs/simulation.test.ts'],
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'test/durable/runs/simulation.test.ts'],
   {
     cwd: root,
     env: { ...process.env, ALLM_SIMULATED_RUNS: runs, ...(seed && { ALLM_SEED: seed }) },

@@ -16,21 +16,21 @@ export type {
   RenderedCall,
   UnsentCall,
 } from './providers/shared/call.ts'
-export { must, type Check } from './schema/checks.ts'
+export { must, type Check } from './core/schema/checks.ts'
 export {
   streamHttp,
   type AnswerDecoder,
   type CallSource,
   type MakeDecoder,
-} from './http/stream-http.ts'
-export type { AnsweredCall, CallSink } from './http/answer.ts'
-export type { Fetch, HttpCall, HttpFailure, Refusal } from './http/call.ts'
-export { postForJson, type JsonAnswer } from './http/post.ts'
-export { sseSplitter, type BodySplitter, type OnEvent } from './http/sse.ts'
-export { ndjsonSplitter } from './http/ndjson.ts'
-export { sniffedBody, wholeBody } from './http/whole-body.ts'
-export { retryAfterMs } from './http/failure.ts'
-export { reasonOfStatus } from './errors/errors.ts'
+} from './providers/http/stream-http.ts'
+export type { AnsweredCall, CallSink } from './providers/http/answer.ts'
+export type { Fetch, HttpCall, HttpFailure, Refusal } from './providers/http/call.ts'
+export { postForJson, type JsonAnswer } from './providers/http/post.ts'
+export { sseSplitter, type BodySplitter, type OnEvent } from './providers/http/sse.ts'
+export { ndjsonSplitter } from './providers/http/ndjson.ts'
+export { sniffedBody, wholeBody } from './providers/http/whole-body.ts'
+export { retryAfterMs } from './providers/http/failure.ts'
+export { reasonOfStatus } from './core/errors/errors.ts'
 export { embeddedStream, type EmbeddedModel } from './providers/shared/embedded-stream.ts'
 export {
   assistantMessage,
@@ -40,15 +40,15 @@ export {
   type MessageEnd,
   type MessageSink,
   type StartFacts,
-} from './make/message-builder.ts'
+} from './core/answer/message-builder.ts'
 export {
   lowerSchema,
   type LoweredSchema,
   type OtherForm,
   type SchemaDialect,
   type SchemaPlace,
-} from './schema/lower-schema.ts'
-export { asEntries, asMembers } from './schema/other-forms.ts'
+} from './core/schema/lower-schema.ts'
+export { asEntries, asMembers } from './core/schema/other-forms.ts'
 export {
   modelCaller,
   responseFields,
@@ -59,8 +59,8 @@ export {
 } from './providers/shared/model-caller.ts'
 export { embeddingResponse, refuseTexts } from './providers/shared/embeddings.ts'
 export { requestSchemas, type RequestSchemas } from './providers/shared/schemas.ts'
-export type { AnswerForms } from './make/answer-text.ts'
-export { mergeOptions, optionsFor } from './make/provider-options.ts'
+export type { AnswerForms } from './core/answer/answer-text.ts'
+export { mergeOptions, optionsFor } from './core/messages/provider-options.ts'
 export {
   leaveOut,
   nearestEffort,
@@ -83,9 +83,9 @@ export {
   unsupportedFile,
   type FileKind,
 } from './providers/shared/files.ts'
-export { imageBase64, loadImage, type LoadedImage } from './vision/load-images.ts'
-export type { Download, FetchImages, ImageLimits } from './vision/fetch-image.ts'
-export { imageFailure, resolveMedia, type MediaLimits } from './vision/resolve-images.ts'
+export { imageBase64, loadImage, type LoadedImage } from './providers/vision/load-images.ts'
+export type { Download, FetchImages, ImageLimits } from './providers/vision/fetch-image.ts'
+export { imageFailure, resolveMedia, type MediaLimits } from './providers/vision/resolve-images.ts'
 export { textPositions } from './providers/shared/text-positions.ts'
 export {
   asCount,
@@ -95,5 +95,5 @@ export {
   asUsage,
   parseChunk,
 } from './providers/shared/read-json.ts'
-export { defined } from './types/guards.ts'
-export type { Warn } from './types/warning.ts'
+export { defined } from './core/types/guards.ts'
+export type { Warn } from './core/types/warning.ts'

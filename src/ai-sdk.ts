@@ -1,2 +1,2 @@
-export { fromAiSdk } from './ai-sdk/from-ai-sdk.ts'
-export type { AiSdkModel, AiSdkOptions } from './ai-sdk/model.ts'
+export { fromAiSdk } from './bridges/ai-sdk/from-ai-sdk.ts'
+export type { AiSdkModel, AiSdkOptions } from './bridges/ai-sdk/model.ts'

@@ -1,4 +1,4 @@
-export type { Fetch } from './http/call.ts'
+export type { Fetch } from './providers/http/call.ts'
 export {
   anthropic,
   type AnthropicBedrockOptions,
@@ -6,4 +6,4 @@ export {
   type AnthropicVertexOptions,
 } from './providers/anthropic/anthropic.ts'
 export type { SignRequest, UnsignedRequest } from './providers/anthropic/platforms.ts'
-export type { AnthropicProviderOptions } from './types/provider-options.ts'
+export type { AnthropicProviderOptions } from './core/types/provider-options.ts'

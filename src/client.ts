@@ -1,4 +1,4 @@
-export { applyViewEvent } from './client/apply-view-event.ts'
+export { applyViewEvent } from './durable/client/apply-view-event.ts'
 export {
   connectRun,
   type ClientMessage,
@@ -6,5 +6,5 @@ export {
   type ConnectOptions,
   type RunClientState,
   type RunConnection,
-} from './client/connect-run.ts'
-export { RunClientError, viewEvents } from './client/read-events.ts'
+} from './durable/client/connect-run.ts'
+export { RunClientError, viewEvents } from './durable/client/read-events.ts'

@@ -1,2 +1,2 @@
-export type { Fetch } from './http/call.ts'
+export type { Fetch } from './providers/http/call.ts'
 export { cohereRerank, type CohereRerankOptions } from './providers/cohere/rerank.ts'

@@ -1,9 +1,19 @@
-export { createEngine, extendEngine } from './run/engine.ts'
-export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
-export { generate, streamGenerate, type GenerateResult, type RequestInput } from './run/generate.ts'
-export { step, streamStep, chat, streamChat, type ChatResultOf } from './chat/chat.ts'
-export type { ThreadInput } from './chat/prepare.ts'
-export { compactMessages, type CompactOptions } from './chat/compact-messages.ts'
+export { createEngine, extendEngine } from './engine/model-call/engine.ts'
+export {
+  currentEngine,
+  setEngine,
+  unsetEngine,
+  withEngine,
+} from './engine/model-call/current-engine.ts'
+export {
+  generate,
+  streamGenerate,
+  type GenerateResult,
+  type RequestInput,
+} from './engine/model-call/generate.ts'
+export { step, streamStep, chat, streamChat, type ChatResultOf } from './engine/chat/chat.ts'
+export type { ThreadInput } from './engine/chat/prepare.ts'
+export { compactMessages, type CompactOptions } from './engine/chat/compact-messages.ts'
 export {
   appendMessages,
   assistant,
@@ -16,7 +26,7 @@ export {
   providerItem,
   textPart,
   type SubmitOptions,
-} from './make/messages.ts'
+} from './core/messages/messages.ts'
 export {
   imageFromBase64,
   imageFromBytes,
@@ -31,11 +41,11 @@ export {
   fileFromId,
   fileFromPath,
   fileFromUrl,
-} from './make/media.ts'
-export { sniffMimeType } from './make/sniff.ts'
-export { modelRequest, jsonSchema, imageRequest } from './make/requests.ts'
-export { tool } from './tools/tool.ts'
-export { askUser, content, fail, halt } from './make/outcomes.ts'
+} from './core/messages/media.ts'
+export { sniffMimeType } from './core/messages/sniff.ts'
+export { modelRequest, jsonSchema, imageRequest } from './core/messages/requests.ts'
+export { tool } from './engine/tools/tool.ts'
+export { askUser, content, fail, halt } from './core/messages/outcomes.ts'
 export { countTokens } from './models/count-tokens.ts'
 export { listModels, type ListModelsOptions } from './models/list-models.ts'
 export {
@@ -48,7 +58,7 @@ export {
   type Price,
   type Priced,
   type PriceTable,
-} from './make/cost.ts'
+} from './models/cost.ts'
 export {
   thread,
   type Message,
@@ -64,15 +74,15 @@ export {
   type TextPart,
   type Thread,
   type ToolCall,
-} from './types/message.ts'
+} from './core/types/message.ts'
 export {
   addUsage,
   type AnswerUsage,
   type FinishReason,
   type ModelResponse,
   type Usage,
-} from './types/response.ts'
-export { assertNever } from './types/guards.ts'
+} from './core/types/response.ts'
+export { assertNever } from './core/types/guards.ts'
 export {
   collect,
   collectChat,
@@ -80,13 +90,13 @@ export {
   type EventSource,
   unwrap,
   textDeltas,
-} from './run/read-stream.ts'
-export { applyEvent, toChatResult, toStepResult } from './run/collector.ts'
-export { createCollector, type Collector, toResponse } from './run/state.ts'
-export { partialOutput, type PartialOutput } from './run/partial-output.ts'
-export { agentTool, type AgentToolOptions } from './agents/agent-tool.ts'
-export { handoff, type HandoffOptions } from './agents/handoff.ts'
-export { Session } from './session/session.ts'
+} from './engine/model-call/read-stream.ts'
+export { applyEvent, toChatResult, toStepResult } from './engine/model-call/fold.ts'
+export { createCollector, type Collector, toResponse } from './core/answer/fold-answer.ts'
+export { partialOutput, type PartialOutput } from './engine/model-call/partial-output.ts'
+export { agentTool, type AgentToolOptions } from './engine/agents/agent-tool.ts'
+export { handoff, type HandoffOptions } from './engine/agents/handoff.ts'
+export { Session } from './engine/session/session.ts'
 export type {
   ApproveOptions,
   Operation as SessionOperation,
@@ -94,8 +104,8 @@ export type {
   SessionInput,
   ToolResultContent,
   ToolResultInput,
-} from './session/changes.ts'
-export type { SessionReducer, SessionResult } from './session/reduce.ts'
+} from './engine/session/changes.ts'
+export type { SessionReducer, SessionResult } from './engine/session/reduce.ts'
 export {
   toView,
   type SessionView,
@@ -103,23 +113,23 @@ export {
   type ShownQuestion,
   type ShownTool,
   type ViewCursor,
-} from './session/view.ts'
+} from './engine/session/view.ts'
 export type {
   ReplyOptions,
   SessionResultOf,
   SessionStream,
   StartOptions,
-} from './session/operations.ts'
+} from './engine/session/operations.ts'
 export {
   validateMessage,
   validateRequest,
   isSendable,
   validateThread,
   validateTool,
-} from './schema/validate.ts'
-export { validateImageRequest } from './schema/validate-images.ts'
-export { validateModerationRequest } from './schema/validate-moderation.ts'
-export { validateSession } from './schema/validate-session.ts'
+} from './core/schema/validate.ts'
+export { validateImageRequest } from './core/schema/validate-images.ts'
+export { validateModerationRequest } from './core/schema/validate-moderation.ts'
+export { validateSession } from './core/schema/validate-session.ts'
 export {
   AdapterError,
   type AdapterErrorReason,
@@ -138,9 +148,9 @@ export {
   type ToolErrorReason,
   ValidationError,
   type ValidationErrorReason,
-} from './errors/errors.ts'
-export { errorFromJSON, errorToJSON } from './errors/error-json.ts'
-export { redact } from './errors/redact.ts'
+} from './core/errors/errors.ts'
+export { errorFromJSON, errorToJSON } from './core/errors/error-json.ts'
+export { redact } from './core/errors/redact.ts'
 export {
   deleteKey,
   setKey,
@@ -148,9 +158,16 @@ export {
   resolveKey,
   type KeyNeed,
   type KeySource,
-} from './core/keys.ts'
-export { consoleTelemetry, type ConsoleTelemetryOptions } from './run/console-telemetry.ts'
-export { onTelemetry, type TelemetryListener, type TelemetryOptions } from './core/on-telemetry.ts'
+} from './core/base/keys.ts'
+export {
+  consoleTelemetry,
+  type ConsoleTelemetryOptions,
+} from './engine/model-call/console-telemetry.ts'
+export {
+  onTelemetry,
+  type TelemetryListener,
+  type TelemetryOptions,
+} from './core/base/on-telemetry.ts'
 export type {
   SpanDetail,
   SpanFacts,
@@ -158,7 +175,7 @@ export type {
   SpanOutcome,
   SpanSettings,
   TelemetryEvent,
-} from './core/telemetry.ts'
+} from './core/base/telemetry.ts'
 export {
   eventTypes,
   innerEvent,
@@ -171,8 +188,8 @@ export {
   type RunEvent,
   type TypedEvent,
   type ToolEvent,
-} from './types/events.ts'
-export { systemClock, type Clock } from './core/clock.ts'
+} from './core/types/events.ts'
+export { systemClock, type Clock } from './core/base/clock.ts'
 export type {
   AdapterOptions,
   CallQueue,
@@ -189,7 +206,7 @@ export type {
   SpeechAdapter,
   SpeechEvent,
   TranscriptionAdapter,
-} from './contracts/adapter.ts'
+} from './core/contracts/adapter.ts'
 export type {
   Approval,
   ApprovalVerdict,
@@ -208,8 +225,8 @@ export type {
   EngineOptionsFor,
   ToolMode,
   ToolsOption,
-} from './contracts/options.ts'
-export type { Engine, EngineContext, EventOf } from './contracts/engine.ts'
+} from './core/contracts/options.ts'
+export type { Engine, EngineContext, EventOf } from './core/contracts/engine.ts'
 export type {
   AskOutcome,
   ContentOutcome,
@@ -223,8 +240,8 @@ export type {
   ToolExecutor,
   ToolHandler,
   ToolResultEncoder,
-} from './contracts/tool.ts'
-export type { NewId } from './core/ids.ts'
+} from './core/contracts/tool.ts'
+export type { NewId } from './core/base/ids.ts'
 export type {
   ChatOutcome,
   ChatResult,
@@ -235,8 +252,8 @@ export type {
   RunUsage,
   StepResult,
   ToolHalt,
-} from './types/results.ts'
-export type { CauseData, ErrorData, ErrorKind, Issue } from './types/error-data.ts'
+} from './core/types/results.ts'
+export type { CauseData, ErrorData, ErrorKind, Issue } from './core/types/error-data.ts'
 export type {
   Image,
   InlineImage,
@@ -251,7 +268,7 @@ export type {
   ImageSize,
   ImageResponse,
   ImageUsage,
-} from './types/media.ts'
+} from './core/types/media.ts'
 export type {
   DocumentRank,
   Embedding,
@@ -266,10 +283,10 @@ export type {
   RerankRequest,
   RerankResponse,
   RerankResult,
-} from './types/models.ts'
-export type { FromSchema } from './types/infer-schema.ts'
-export type { JsonObject, JsonValue } from './types/json.ts'
-export type { ProviderOptions, ProviderParameters } from './types/provider-options.ts'
+} from './core/types/models.ts'
+export type { FromSchema } from './core/types/infer-schema.ts'
+export type { JsonObject, JsonValue } from './core/types/json.ts'
+export type { ProviderOptions, ProviderParameters } from './core/types/provider-options.ts'
 export type {
   ModelRequest,
   PromptCache,
@@ -279,18 +296,23 @@ export type {
   ResponseFormat,
   ToolChoice,
   ToolSpec,
-} from './types/request.ts'
-export type { CallDecision, RunProgress, SessionCommand, SessionStatus } from './types/session.ts'
+} from './core/types/request.ts'
+export type {
+  CallDecision,
+  RunProgress,
+  SessionCommand,
+  SessionStatus,
+} from './core/types/session.ts'
 export type {
   SchemaInput,
   SchemaOutput,
   SchemaWithJson,
   StandardSchema,
-} from './types/standard-schema.ts'
-export { withJsonSchema } from './schema/derive-schema.ts'
-export type { CallOf, OtherName, ToolTypes } from './types/tool-types.ts'
-export type { Warning } from './types/warning.ts'
-export type { HttpResponseInit, RunStream } from './run/run-stream.ts'
+} from './core/types/standard-schema.ts'
+export { withJsonSchema } from './core/schema/derive-schema.ts'
+export type { CallOf, OtherName, ToolTypes } from './core/types/tool-types.ts'
+export type { Warning } from './core/types/warning.ts'
+export type { HttpResponseInit, RunStream } from './engine/model-call/run-stream.ts'
 export {
   toViewEvent,
   type ViewApproval,
@@ -304,13 +326,13 @@ export {
   type ViewToolCall,
   type ViewToolEnd,
   type ViewToolResult,
-} from './run/view-event.ts'
+} from './engine/model-call/view-event.ts'
 export {
   runToolCalls,
   streamToolCalls,
   type ToolCallsOptions,
   type ToolCallsResult,
-} from './tools/run-tools.ts'
+} from './engine/tools/run-tools.ts'
 export { moderate, type ModerationCallOptions, type ModerationInput } from './models/moderate.ts'
 export {
   editImage,
@@ -332,4 +354,4 @@ export type {
   TranscriptionResponse,
   TranscriptSegment,
   TranscriptWord,
-} from './types/models.ts'
+} from './core/types/models.ts'

@@ -1,4 +1,4 @@
-export { inspector, type Inspector, type InspectorOptions } from './inspector/inspector.ts'
+export { inspector, type Inspector, type InspectorOptions } from './apps/inspector/inspector.ts'
 export type {
   CommandRequest,
   ForkChanges,
@@ -15,5 +15,5 @@ export type {
   SessionDetail,
   SessionItem,
   SessionPage,
-} from './inspector/api.ts'
-export type { Permission } from './schema/permission.ts'
+} from './apps/inspector/api.ts'
+export type { Permission } from './core/schema/permission.ts'

@@ -4,13 +4,13 @@ export {
   type McpConnect,
   type McpConnection,
   type McpConnectOptions,
-} from './mcp/connect.ts'
-export type { McpClient, McpServer, McpServerCore } from './mcp/peer.ts'
-export { serveMcp, type ServeMcpOptions } from './mcp/serve.ts'
+} from './bridges/mcp/connect.ts'
+export type { McpClient, McpServer, McpServerCore } from './bridges/mcp/peer.ts'
+export { serveMcp, type ServeMcpOptions } from './bridges/mcp/serve.ts'
 export {
   mcpTools,
   type McpToolInfo,
   type McpToolSettings,
   type McpToolsOptions,
   type RefusedMcpTool,
-} from './mcp/tools.ts'
+} from './bridges/mcp/tools.ts'

@@ -32,20 +32,25 @@ export {
 } from './middleware/guard.ts'
 export { limit, type LimitOptions } from './middleware/limit.ts'
 export type { AdapterFacts } from './middleware/around.ts'
-export { redactCassette, stringifyCassette } from './middleware/cassette.ts'
-export { cassetteToTest, type CassetteTestOptions } from './middleware/cassette-to-test.ts'
+export { redactCassette, stringifyCassette } from './testing/recording/write-cassette.ts'
+export { cassetteToTest, type CassetteTestOptions } from './testing/recording/cassette-to-test.ts'
 export {
   cassetteFile,
   record,
   type CassetteSink,
   type Recorder,
   type RecordOptions,
-} from './middleware/record.ts'
-export { type RedactionRules } from './middleware/redaction.ts'
-export { replay, type Replay, type ReplayMatch, type ReplayOptions } from './middleware/replay.ts'
+} from './testing/recording/record.ts'
+export { type RedactionRules } from './testing/recording/redaction.ts'
+export {
+  replay,
+  type Replay,
+  type ReplayMatch,
+  type ReplayOptions,
+} from './testing/recording/replay.ts'
 export {
   parseCassette,
   type Cassette,
   type CassetteCall,
   type CassetteFormat,
-} from './testing/cassette.ts'
+} from './testing/fakes/cassette.ts'

@@ -1,4 +1,4 @@
-export type { Fetch } from './http/call.ts'
+export type { Fetch } from './providers/http/call.ts'
 export { openaiEmbeddings, type OpenAiEmbeddingsOptions } from './providers/openai/embeddings.ts'
 export { openaiImages, type OpenAiImagesOptions } from './providers/openai/images.ts'
 export { openaiModeration } from './providers/openai/moderation.ts'
@@ -18,4 +18,4 @@ export {
 } from './providers/openai/openai.ts'
 export type { OpenAiCompat } from './providers/openai/model-family.ts'
 export { presetNames, type OpenAiPreset } from './providers/openai/presets.ts'
-export type { OpenAiProviderOptions } from './types/provider-options.ts'
+export type { OpenAiProviderOptions } from './core/types/provider-options.ts'

@@ -1,5 +1,5 @@
 /** The entry point `allm-ts/otel`: spans and metrics for OpenTelemetry. */
-export { otel, type OtelOptions } from './otel/otel.ts'
+export { otel, type OtelOptions } from './bridges/otel/otel.ts'
 export type {
   OtelAttributes,
   OtelContext,
@@ -12,4 +12,4 @@ export type {
   OtelSpanContext,
   OtelSpanOptions,
   OtelTracer,
-} from './otel/shapes.ts'
+} from './bridges/otel/shapes.ts'

@@ -10,5 +10,5 @@ export {
   type BullmqQueueOptions,
   type BullmqRing,
   type BullmqWorkerOptions,
-} from './queues/bullmq.ts'
-export { sweep, type Sweep, type SweepOptions, type SweptRuns } from './queues/sweep.ts'
+} from './durable/queues/bullmq.ts'
+export { sweep, type Sweep, type SweepOptions, type SweptRuns } from './durable/queues/sweep.ts'

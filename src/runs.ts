@@ -19,8 +19,8 @@ export type {
   WhenBusy,
   Worker,
   WorkOptions,
-} from './runs/contract.ts'
-export type { Permission } from './schema/permission.ts'
-export { createRuns } from './runs/runs.ts'
-export type { RunMessage, RunView } from './runs/handler.ts'
-export { toNodeHandler, type NodeRequest, type NodeResponse } from './runs/node-handler.ts'
+} from './durable/runs/contract.ts'
+export type { Permission } from './core/schema/permission.ts'
+export { createRuns } from './durable/runs/runs.ts'
+export type { RunMessage, RunView } from './durable/runs/handler.ts'
+export { toNodeHandler, type NodeRequest, type NodeResponse } from './durable/runs/node-handler.ts'

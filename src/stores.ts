@@ -1,6 +1,6 @@
-export { fileStore, type FileStoreOptions } from './stores/file-store.ts'
-export type { StoreFile, StoreFiles } from './stores/file-disk.ts'
-export { memoryStore, type MemoryStoreOptions } from './stores/memory-store.ts'
+export { fileStore, type FileStoreOptions } from './durable/stores/file-store.ts'
+export type { StoreFile, StoreFiles } from './durable/stores/file-disk.ts'
+export { memoryStore, type MemoryStoreOptions } from './durable/stores/memory-store.ts'
 export {
   postgresStore,
   type PostgresConnection,
@@ -9,7 +9,7 @@ export {
   type PostgresPool,
   type PostgresStore,
   type PostgresStoreOptions,
-} from './stores/postgres-store.ts'
+} from './durable/stores/postgres-store.ts'
 export type {
   AcquiredLease,
   AcquireOptions,
@@ -25,7 +25,7 @@ export type {
   RunState,
   RunStore,
   Snapshot,
-} from './stores/run-store.ts'
+} from './durable/stores/run-store.ts'
 export type {
   Lease,
   ListOptions,
@@ -33,7 +33,7 @@ export type {
   SessionRow,
   SessionStore,
   StoredSession,
-} from './stores/session-store.ts'
+} from './durable/stores/session-store.ts'
 export {
   sqliteStore,
   type SqliteDatabase,
@@ -41,7 +41,7 @@ export {
   type SqliteStatement,
   type SqliteStore,
   type SqliteStoreOptions,
-} from './stores/sqlite-store.ts'
+} from './durable/stores/sqlite-store.ts'
 export {
   redisStore,
   type IoRedisClient,
@@ -49,4 +49,4 @@ export {
   type NodeRedisClient,
   type NodeRedisSubscriber,
   type RedisStoreOptions,
-} from './stores/redis-store.ts'
+} from './durable/stores/redis-store.ts'

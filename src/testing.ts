@@ -1,5 +1,5 @@
 /** The entry point `allm-ts/testing`: scripted adapters, a clock without waiting, and a current engine for tests. */
-export { collectEvents } from './testing/collect-events.ts'
+export { collectEvents } from './testing/fakes/collect-events.ts'
 export {
   detectShape,
   createScriptCursor,
@@ -14,37 +14,37 @@ export {
   type ScriptedToolCallDelta,
   type SpecEntry,
   type ScriptShape,
-} from './testing/script.ts'
+} from './testing/fakes/script.ts'
 export {
   fake,
   type Fake,
   type FakeOptions,
   type RecordedCall,
   type RecordedOptions,
-} from './testing/fake.ts'
-export { type ScriptStream as FakeStream } from './testing/play.ts'
-export { type ScriptOptions } from './testing/script.ts'
+} from './testing/fakes/fake.ts'
+export { type ScriptStream as FakeStream } from './testing/fakes/play.ts'
+export { type ScriptOptions } from './testing/fakes/script.ts'
 export {
   fakeEmbeddings,
   type EmbeddingScriptEntry,
   type FakeEmbeddings,
   type FakeEmbeddingsOptions,
   type ScriptedEmbeddingFacts,
-} from './testing/fake-embeddings.ts'
+} from './testing/fakes/fake-embeddings.ts'
 export {
   fakeRerank,
   type FakeRerank,
   type FakeRerankOptions,
   type RerankScriptEntry,
   type ScriptedRerankFacts,
-} from './testing/fake-rerank.ts'
+} from './testing/fakes/fake-rerank.ts'
 export {
   fakeImages,
   type FakeImages,
   type FakeImagesOptions,
   type ImageScriptEntry,
   type ScriptedImageFacts,
-} from './testing/fake-images.ts'
+} from './testing/fakes/fake-images.ts'
 export {
   fakeModeration,
   moderationResult,
@@ -52,14 +52,14 @@ export {
   type FakeModerationOptions,
   type ModerationScriptEntry,
   type ScriptedModerationFacts,
-} from './testing/fake-moderation.ts'
+} from './testing/fakes/fake-moderation.ts'
 export {
   fakeSpeech,
   type FakeSpeech,
   type FakeSpeechOptions,
   type ScriptedSpeechFacts,
   type SpeechScriptEntry,
-} from './testing/fake-speech.ts'
+} from './testing/fakes/fake-speech.ts'
 export {
   fakeTranscription,
   type FakeTranscription,
@@ -67,28 +67,33 @@ export {
   type ScriptedTranscript,
   type ScriptedTranscriptionFacts,
   type TranscriptionScriptEntry,
-} from './testing/fake-transcription.ts'
-export { foldToResponse, type FoldOptions, interpret } from './testing/interpret.ts'
-export { currentEngine, setEngine, unsetEngine, withEngine } from './run/current-engine.ts'
-export { validateScript } from './testing/check-script.ts'
+} from './testing/fakes/fake-transcription.ts'
+export { foldToResponse, type FoldOptions, interpret } from './testing/fakes/interpret.ts'
+export {
+  currentEngine,
+  setEngine,
+  unsetEngine,
+  withEngine,
+} from './engine/model-call/current-engine.ts'
+export { validateScript } from './testing/fakes/check-script.ts'
 export {
   virtualClock,
   type VirtualClock,
   type VirtualClockOptions,
-} from './testing/virtual-clock.ts'
+} from './testing/fakes/virtual-clock.ts'
 export {
   crashAtEveryEvent,
   type CrashReport,
   type CrashScenario,
   type SuspendAnswer,
-} from './testing/rehearsal.ts'
+} from './testing/fakes/rehearsal.ts'
 export {
   trajectory,
   type Trajectory,
   type TrajectoryCall,
   type TrajectoryEntry,
   type TrajectorySource,
-} from './testing/trajectory.ts'
+} from './testing/fakes/trajectory.ts'
 export {
   expectTrajectory,
   TrajectoryError,
@@ -97,12 +102,12 @@ export {
   type Pattern,
   type TrajectoryExpectation,
   type TrajectoryOptions,
-} from './testing/expect-trajectory.ts'
+} from './testing/fakes/expect-trajectory.ts'
 export {
   repeat,
   type RepeatedRun,
   type RepeatOptions,
   type RepeatOutcome,
   type RepeatReport,
-} from './testing/repeat.ts'
-export { recordedTools, toolsOf, type RecordedToolsOptions } from './testing/test-tools.ts'
+} from './testing/fakes/repeat.ts'
+export { recordedTools, toolsOf, type RecordedToolsOptions } from './testing/fakes/test-tools.ts'

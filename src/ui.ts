@@ -1,4 +1,4 @@
-export { sendAgUi, type AgUiInput, type SendAgUiOptions } from './ui/ag-ui-runs.ts'
+export { sendAgUi, type AgUiInput, type SendAgUiOptions } from './bridges/ui/ag-ui-runs.ts'
 export {
   toAgUi,
   toAgUiResponse,
@@ -6,7 +6,7 @@ export {
   type AgUiIds,
   type AgUiOptions,
   type AgUiResponseOptions,
-} from './ui/ag-ui.ts'
+} from './bridges/ui/ag-ui.ts'
 export {
   fromUiMessages,
   sendWhenSettled,
@@ -14,9 +14,14 @@ export {
   uiCommands,
   type AcceptedFromUi,
   type FromUiOptions,
-} from './ui/from-ui-messages.ts'
-export type { PageOptions } from './ui/to-chunks.ts'
-export { toUiMessages, uiPast, type Conversation, type UiPast } from './ui/to-ui-messages.ts'
+} from './bridges/ui/from-ui-messages.ts'
+export type { PageOptions } from './bridges/ui/to-chunks.ts'
+export {
+  toUiMessages,
+  uiPast,
+  type Conversation,
+  type UiPast,
+} from './bridges/ui/to-ui-messages.ts'
 export {
   resumeUiMessages,
   sendUiMessages,
@@ -24,7 +29,7 @@ export {
   type PageAuthority,
   type ResumeUiOptions,
   type SendUiOptions,
-} from './ui/ui-runs.ts'
+} from './bridges/ui/ui-runs.ts'
 export {
   toUiMessageResponse,
   toUiMessageStream,
@@ -32,8 +37,8 @@ export {
   type SseOptions,
   type UiResponseOptions,
   type UiStreamOptions,
-} from './ui/ui-stream.ts'
-export type { Permission } from './schema/permission.ts'
+} from './bridges/ui/ui-stream.ts'
+export type { Permission } from './core/schema/permission.ts'
 export type {
   AiSdkVersion,
   UiApproval,
@@ -43,4 +48,4 @@ export type {
   UiMessagePart,
   UiProgress,
   UiQuestion,
-} from './ui/ui-types.ts'
+} from './bridges/ui/ui-types.ts'

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { viewIncludes } from '../src/run/view-event.ts'
-import { eventTypes } from '../src/types/events.ts'
-import { loopHaltReasons } from '../src/types/results.ts'
-import { sessionStatuses } from '../src/types/session.ts'
+import { eventTypes } from '../src/core/types/events.ts'
+import { loopHaltReasons } from '../src/core/types/results.ts'
+import { sessionStatuses } from '../src/core/types/session.ts'
+import { viewIncludes } from '../src/engine/model-call/view-event.ts'
 import { blocksOf } from './support/doc-blocks.ts'
 import { messageMarks } from './support/message-marks.ts'
 import { root } from './support/root.ts'
@@ -26,7 +26,7 @@ test('the guide to sessions and the comment of Message.metadata list the same ke
   const [rows = ''] = table.split('\n## ')
   const listed = [...rows.matchAll(/^\| `(\w+)`/gm)].map(([, key]) => key)
   expect(new Set(listed)).toEqual(new Set(messageMarks))
-  const source = readFileSync(join(root, 'src/types/message.ts'), 'utf8')
+  const source = readFileSync(join(root, 'src/core/types/message.ts'), 'utf8')
   const [before = ''] = source.split('readonly metadata?: JsonObject')
   const comment = before.slice(before.lastIndexOf('/**')).matchAll(/`(\w+)`/g)
   expect(new Set(Array.from(comment, ([, key]) => key))).toEqual(new Set(messageMarks))

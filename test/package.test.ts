@@ -57,7 +57,7 @@ test.each([
 test('the bundles for Node keep the names of functions and the paths of sources, and are ASCII', () => {
   const core = readFileSync(join(root, 'dist/node/chunk-core.js'), 'utf8')
   expect(core).toMatch(/^async function\* runLoop\(/m)
-  expect(core).toContain('// src/chat/loop.ts')
+  expect(core).toContain('// src/engine/chat/loop.ts')
   const others = readdirSync(join(root, 'dist/node')).filter((name) =>
     /[^\0-\x7F]/.test(readFileSync(join(root, 'dist/node', name), 'utf8')),
   )
@@ -69,7 +69,9 @@ test('declarations that name what can be disposed of bring its library: a tsconf
     .filter((name) => name.endsWith('.d.ts') && !name.startsWith('.page'))
     .map((name) => ({ name, text: readFileSync(join(root, 'dist', name), 'utf8') }))
     .filter(({ text }) => /\bSymbol\.(?:asyncD|d)ispose\b|\b(?:AsyncD|D)isposable\b/.test(text))
-  expect(declared.map(({ name }) => name)).toContain(join('run', 'run-stream.d.ts'))
+  expect(declared.map(({ name }) => name)).toContain(
+    join('engine', 'model-call', 'run-stream.d.ts'),
+  )
   const lib = '/// <reference lib="esnext.disposable"'
   const lacking = declared.filter(({ text }) => !text.startsWith(lib))
   expect(lacking.map(({ name }) => name)).toEqual([])
@@ -88,7 +90,9 @@ test('the program can be run by its name: its file is in the repository and exec
 
 test('what is not published is what no entry point reaches', () => {
   const left = readFileSync(join(root, 'dist/.npmignore'), 'utf8').split('\n')
-  expect(left).toEqual(expect.arrayContaining(['cli/main.js', 'chat/loop.d.ts', 'types/json.js']))
+  expect(left).toEqual(
+    expect.arrayContaining(['apps/cli/main.js', 'engine/chat/loop.d.ts', 'core/types/json.js']),
+  )
   expect(left.filter((path) => !existsSync(join(root, 'dist', path)))).toEqual([])
   expect(left.filter((path) => /^node\/|^[\w-]+\.(?:js|d\.ts)$/.test(path))).toEqual([])
 })

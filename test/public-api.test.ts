@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import ts from 'typescript-6'
 import { describe, expect, test } from 'vitest'
 import { root } from './support/root.ts'
-import { exportsOf, sourceFiles } from './support/source-tree.ts'
+import { exportsOf, placeOf, sourceFiles, type SourceFile } from './support/source-tree.ts'
 
 /** The exports of an entry point: values that exist at runtime, and types. */
 interface Surface {
@@ -51,6 +52,12 @@ test('the package exports every entry point file and nothing else', () => {
   expect(entryPoints.map(fileOf).toSorted()).toEqual(files)
 })
 
+test('every public export has a doc block', () => {
+  const files = sourceFiles.filter(({ folder }) => folder === '')
+  const bare = files.flatMap((entryPoint) => undocumented(entryPoint, new Set()))
+  expect([...new Set(bare)]).toEqual([])
+})
+
 /** The names that programs outside this repository depend on. */
 const promised: Readonly<Record<string, string>> = {
   '.': `system user assistant toolResult textPart imagePart imageFromUrl imageFromBytes imageFromBase64 imageFromDataUri
@@ -95,4 +102,24 @@ async function surfaceOf(entryPoint: string): Promise<Surface> {
   const values = Object.keys((await import(`../src/${path}`)) as object).toSorted()
   const names = exportsOf(file).map(({ name }) => name)
   return { values, types: names.filter((name) => !values.includes(name)).toSorted() }
+}
+
+/** The exports of a file that have no doc block. Re-exports are followed. */
+function undocumented(file: SourceFile, seen: Set<string>): readonly string[] {
+  if (seen.has(file.path)) return []
+  seen.add(file.path)
+  return exportsOf(file).flatMap(({ name, node, from }) => {
+    if (from === undefined) return isDocumented(node) ? [] : [`${placeOf(node)} ${name}`]
+    const target = sourceFiles.find(({ path }) => path === from.path)
+    if (target === undefined) return [`${placeOf(node)} ${name} leads nowhere`]
+    if (from.name === '*') return undocumented(target, seen)
+    const declaration = exportsOf(target).find((exported) => exported.name === from.name)
+    if (declaration === undefined) return [`${placeOf(node)} ${name} leads nowhere`]
+    if (declaration.from !== undefined) return []
+    return isDocumented(declaration.node) ? [] : [`${placeOf(declaration.node)} ${from.name}`]
+  })
+}
+
+function isDocumented(node: ts.Node): boolean {
+  return ts.getJSDocCommentsAndTags(node).length > 0
 }

@@ -1,23 +1,23 @@
-import type { AdapterOptions, ChatAdapter } from '../contracts/adapter.ts'
-import { leavable, linkedAbort, unlessStopped } from '../core/abort.ts'
-import { reasonOf, startTimer, systemClock, type Clock } from '../core/clock.ts'
-import { randomId } from '../core/ids.ts'
-import { emitTelemetry, type SpanDetail } from '../core/telemetry.ts'
+import { leavable, linkedAbort, unlessStopped } from '../core/base/abort.ts'
+import { reasonOf, startTimer, systemClock, type Clock } from '../core/base/clock.ts'
+import { randomId } from '../core/base/ids.ts'
+import { emitTelemetry, type SpanDetail } from '../core/base/telemetry.ts'
+import type { AdapterOptions, ChatAdapter } from '../core/contracts/adapter.ts'
 import {
   AdapterError,
   cancelledCall,
   isAllmError,
   timedOutCall,
   type AnyAllmError,
-} from '../errors/errors.ts'
-import { thrownText } from '../errors/to-json-value.ts'
-import { attributed } from '../http/answer.ts'
-import { collectEventsSync } from '../run/read-stream.ts'
-import type { CauseData } from '../types/error-data.ts'
-import type { ModelEvent } from '../types/events.ts'
-import { defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { ModelRequest } from '../types/request.ts'
+} from '../core/errors/errors.ts'
+import { thrownText } from '../core/errors/to-json-value.ts'
+import type { CauseData } from '../core/types/error-data.ts'
+import type { ModelEvent } from '../core/types/events.ts'
+import { defined } from '../core/types/guards.ts'
+import type { JsonObject } from '../core/types/json.ts'
+import type { ModelRequest } from '../core/types/request.ts'
+import { collectEventsSync } from '../engine/model-call/read-stream.ts'
+import { attributed } from '../providers/http/answer.ts'
 
 /** What an adapter says about itself: everything but its calls. */
 export type AdapterFacts = Omit<ChatAdapter, 'stream' | 'generate'>

@@ -1,10 +1,9 @@
-import type { ChatAdapter } from '../contracts/adapter.ts'
-import { unlessStopped } from '../core/abort.ts'
-import { randomId } from '../core/ids.ts'
-import { errorToJSON } from '../errors/error-json.ts'
-import { isAllmError } from '../errors/errors.ts'
-import { eventGate } from '../make/gate.ts'
-import { hookFailure } from '../run/context.ts'
+import { eventGate } from '../core/answer/gate.ts'
+import { unlessStopped } from '../core/base/abort.ts'
+import { randomId } from '../core/base/ids.ts'
+import type { ChatAdapter } from '../core/contracts/adapter.ts'
+import { errorToJSON } from '../core/errors/error-json.ts'
+import { isAllmError } from '../core/errors/errors.ts'
 import {
   anyFunction,
   assertValid,
@@ -15,12 +14,13 @@ import {
   timeoutMs,
   within,
   type Check,
-} from '../schema/checks.ts'
-import { chatAdapter, withMethods } from '../schema/options.ts'
-import { isModelEvent } from '../types/events.ts'
-import { isObject, parseJson } from '../types/guards.ts'
-import type { Message } from '../types/message.ts'
-import { requestKeys, type ModelRequest } from '../types/request.ts'
+} from '../core/schema/checks.ts'
+import { chatAdapter, withMethods } from '../core/schema/options.ts'
+import { isModelEvent } from '../core/types/events.ts'
+import { isObject, parseJson } from '../core/types/guards.ts'
+import type { Message } from '../core/types/message.ts'
+import { requestKeys, type ModelRequest } from '../core/types/request.ts'
+import { hookFailure } from '../engine/model-call/context.ts'
 import {
   around,
   batchesOf,

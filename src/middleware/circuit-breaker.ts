@@ -1,12 +1,12 @@
-import type { ChatAdapter } from '../contracts/adapter.ts'
-import { systemClock, type Clock } from '../core/clock.ts'
+import { systemClock, type Clock } from '../core/base/clock.ts'
+import type { ChatAdapter } from '../core/contracts/adapter.ts'
 import {
   AdapterError,
   causeData,
   isAllmError,
   type AdapterErrorReason,
   type StreamErrorReason,
-} from '../errors/errors.ts'
+} from '../core/errors/errors.ts'
 import {
   assertValid,
   join,
@@ -15,10 +15,10 @@ import {
   timeoutMs,
   within,
   type Check,
-} from '../schema/checks.ts'
-import { chatAdapter } from '../schema/options.ts'
-import type { CauseData } from '../types/error-data.ts'
-import { assertNever, defined } from '../types/guards.ts'
+} from '../core/schema/checks.ts'
+import { chatAdapter } from '../core/schema/options.ts'
+import type { CauseData } from '../core/types/error-data.ts'
+import { assertNever, defined } from '../core/types/guards.ts'
 import {
   around,
   batchesOf,

@@ -1,11 +1,11 @@
-import type { AdapterOptions, CallQueue, ChatAdapter } from '../contracts/adapter.ts'
-import type { RetryOption } from '../contracts/options.ts'
-import { linkedAbort, onAbort, unlessStopped } from '../core/abort.ts'
-import { keyFor } from '../core/keys.ts'
-import { retry, type RetryPlan } from '../core/retry.ts'
-import { withoutPartial } from '../core/telemetry.ts'
-import { idleTimer } from '../core/timers.ts'
-import { errorFromJSON } from '../errors/error-json.ts'
+import { linkedAbort, onAbort, unlessStopped } from '../core/base/abort.ts'
+import { keyFor } from '../core/base/keys.ts'
+import { retry, type RetryPlan } from '../core/base/retry.ts'
+import { withoutPartial } from '../core/base/telemetry.ts'
+import { idleTimer } from '../core/base/timers.ts'
+import type { AdapterOptions, CallQueue, ChatAdapter } from '../core/contracts/adapter.ts'
+import type { RetryOption } from '../core/contracts/options.ts'
+import { errorFromJSON } from '../core/errors/error-json.ts'
 import {
   adapterErrorReasons,
   causeData,
@@ -18,10 +18,8 @@ import {
   type AnyAllmError,
   type EngineErrorReason,
   type StreamErrorReason,
-} from '../errors/errors.ts'
-import { sharesReasoning } from '../make/provider-options.ts'
-import { hookFailure } from '../run/context.ts'
-import { retryPlan } from '../run/retry-policy.ts'
+} from '../core/errors/errors.ts'
+import { sharesReasoning } from '../core/messages/provider-options.ts'
 import {
   assertValid,
   describe,
@@ -36,14 +34,16 @@ import {
   someText,
   within,
   type Check,
-} from '../schema/checks.ts'
-import { chatAdapter, retryOption } from '../schema/options.ts'
-import type { ModelEvent } from '../types/events.ts'
-import { assertNever, defined, isObject } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { Message, Part } from '../types/message.ts'
-import type { ModelRequest } from '../types/request.ts'
-import type { Usage } from '../types/response.ts'
+} from '../core/schema/checks.ts'
+import { chatAdapter, retryOption } from '../core/schema/options.ts'
+import type { ModelEvent } from '../core/types/events.ts'
+import { assertNever, defined, isObject } from '../core/types/guards.ts'
+import type { JsonObject } from '../core/types/json.ts'
+import type { Message, Part } from '../core/types/message.ts'
+import type { ModelRequest } from '../core/types/request.ts'
+import type { Usage } from '../core/types/response.ts'
+import { hookFailure } from '../engine/model-call/context.ts'
+import { retryPlan } from '../engine/model-call/retry-policy.ts'
 import {
   around,
   batchesOf,

@@ -1,7 +1,8 @@
-import type { ChatAdapter, ModerationAdapter } from '../contracts/adapter.ts'
-import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
-import { reasonOf, startTimer } from '../core/clock.ts'
-import { keyFor } from '../core/keys.ts'
+import { judgeRequest } from '../core/answer/moderation.ts'
+import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/base/abort.ts'
+import { reasonOf, startTimer } from '../core/base/clock.ts'
+import { keyFor } from '../core/base/keys.ts'
+import type { ChatAdapter, ModerationAdapter } from '../core/contracts/adapter.ts'
 import {
   AdapterError,
   causeData,
@@ -9,10 +10,8 @@ import {
   StreamError,
   transientReasons,
   type AnyAllmError,
-} from '../errors/errors.ts'
-import { base64ToBytes } from '../make/media.ts'
-import { judgeRequest } from '../make/moderation.ts'
-import { hookFailure, isInstructions } from '../run/context.ts'
+} from '../core/errors/errors.ts'
+import { base64ToBytes } from '../core/messages/media.ts'
 import {
   anyFunction,
   assertValid,
@@ -29,13 +28,13 @@ import {
   within,
   type Check,
   type Checks,
-} from '../schema/checks.ts'
-import { chatAdapter } from '../schema/options.ts'
-import type { Issue } from '../types/error-data.ts'
-import type { ModelEvent } from '../types/events.ts'
-import { assertNever, defined, isObject } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { MediaFile } from '../types/media.ts'
+} from '../core/schema/checks.ts'
+import { chatAdapter } from '../core/schema/options.ts'
+import type { Issue } from '../core/types/error-data.ts'
+import type { ModelEvent } from '../core/types/events.ts'
+import { assertNever, defined, isObject } from '../core/types/guards.ts'
+import type { JsonObject } from '../core/types/json.ts'
+import type { MediaFile } from '../core/types/media.ts'
 import {
   messageParts,
   messageText,
@@ -47,9 +46,10 @@ import {
   type Source,
   type TextPart,
   type ToolCall,
-} from '../types/message.ts'
-import type { ModerationRequest, ModerationResult } from '../types/models.ts'
-import type { ModelRequest } from '../types/request.ts'
+} from '../core/types/message.ts'
+import type { ModerationRequest, ModerationResult } from '../core/types/models.ts'
+import type { ModelRequest } from '../core/types/request.ts'
+import { hookFailure, isInstructions } from '../engine/model-call/context.ts'
 import {
   around,
   batchesOf,

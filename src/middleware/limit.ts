@@ -1,7 +1,7 @@
-import type { ChatAdapter, RateLimit, RateLimits } from '../contracts/adapter.ts'
-import { unlessStopped } from '../core/abort.ts'
-import { startTimer, type CancelTimer } from '../core/clock.ts'
-import { AdapterError, causeData, isAllmError } from '../errors/errors.ts'
+import { unlessStopped } from '../core/base/abort.ts'
+import { startTimer, type CancelTimer } from '../core/base/clock.ts'
+import type { ChatAdapter, RateLimit, RateLimits } from '../core/contracts/adapter.ts'
+import { AdapterError, causeData, isAllmError } from '../core/errors/errors.ts'
 import {
   assertValid,
   join,
@@ -10,11 +10,11 @@ import {
   timeoutMs,
   within,
   type Check,
-} from '../schema/checks.ts'
-import { chatAdapter } from '../schema/options.ts'
-import type { CauseData } from '../types/error-data.ts'
-import type { ModelRequest } from '../types/request.ts'
-import type { Usage } from '../types/response.ts'
+} from '../core/schema/checks.ts'
+import { chatAdapter } from '../core/schema/options.ts'
+import type { CauseData } from '../core/types/error-data.ts'
+import type { ModelRequest } from '../core/types/request.ts'
+import type { Usage } from '../core/types/response.ts'
 import { around, batchesOf, factsOf, unsent, type ModelBatch, type WrappedCall } from './around.ts'
 
 /** The options of `limit`. What is absent is not limited. */

@@ -1,17 +1,17 @@
+import { linkedAbort, unlessStopped } from '../core/base/abort.ts'
+import { startTimer, type Clock } from '../core/base/clock.ts'
+import type { NewId } from '../core/base/ids.ts'
+import { keyFor } from '../core/base/keys.ts'
+import { retry } from '../core/base/retry.ts'
+import { span, type Span, type SpanName, type SpanOutcome } from '../core/base/telemetry.ts'
 import type {
   AdapterOptions,
   ModelAdapter,
   ModelAdapters,
   ModelSlot,
-} from '../contracts/adapter.ts'
-import type { Engine } from '../contracts/engine.ts'
-import type { RetryOption } from '../contracts/options.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
-import { startTimer, type Clock } from '../core/clock.ts'
-import type { NewId } from '../core/ids.ts'
-import { keyFor } from '../core/keys.ts'
-import { retry } from '../core/retry.ts'
-import { span, type Span, type SpanName, type SpanOutcome } from '../core/telemetry.ts'
+} from '../core/contracts/adapter.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import type { RetryOption } from '../core/contracts/options.ts'
 import {
   AdapterError,
   cancelledCall,
@@ -19,16 +19,16 @@ import {
   failedCall,
   isAllmError,
   type ValidationErrorReason,
-} from '../errors/errors.ts'
-import { mergeProviderOptions, unknownProviders } from '../make/provider-options.ts'
-import { engineMetadata, engineParts } from '../run/context.ts'
-import { reportRetry, retryPlan } from '../run/retry-policy.ts'
-import { assertValid, fine, optionsOf, type Check, type Checks } from '../schema/checks.ts'
-import { callOptionChecks } from '../schema/options.ts'
-import type { Issue } from '../types/error-data.ts'
-import { defined } from '../types/guards.ts'
-import type { JsonObject } from '../types/json.ts'
-import type { ProviderOptions } from '../types/provider-options.ts'
+} from '../core/errors/errors.ts'
+import { mergeProviderOptions, unknownProviders } from '../core/messages/provider-options.ts'
+import { assertValid, fine, optionsOf, type Check, type Checks } from '../core/schema/checks.ts'
+import { callOptionChecks } from '../core/schema/options.ts'
+import type { Issue } from '../core/types/error-data.ts'
+import { defined } from '../core/types/guards.ts'
+import type { JsonObject } from '../core/types/json.ts'
+import type { ProviderOptions } from '../core/types/provider-options.ts'
+import { engineMetadata, engineParts } from '../engine/model-call/context.ts'
+import { reportRetry, retryPlan } from '../engine/model-call/retry-policy.ts'
 
 /**
  * What every call of a model has that is not chat. Unknown options are refused by name.

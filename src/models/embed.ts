@@ -1,19 +1,23 @@
-import type { AdapterOptions, EmbeddingAdapter, EmbeddingLimits } from '../contracts/adapter.ts'
-import type { Engine } from '../contracts/engine.ts'
-import { linkedAbort, unlessStopped } from '../core/abort.ts'
-import { cancelledCall, failedCall, type AllmError } from '../errors/errors.ts'
-import { hookFailure } from '../run/context.ts'
-import { anyFunction, positiveInteger, type Check } from '../schema/checks.ts'
-import { validateEmbeddingRequest, vectorsProblem } from '../schema/validate-embeddings.ts'
-import { defined } from '../types/guards.ts'
+import { linkedAbort, unlessStopped } from '../core/base/abort.ts'
+import type {
+  AdapterOptions,
+  EmbeddingAdapter,
+  EmbeddingLimits,
+} from '../core/contracts/adapter.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import { cancelledCall, failedCall, type AllmError } from '../core/errors/errors.ts'
+import { anyFunction, positiveInteger, type Check } from '../core/schema/checks.ts'
+import { validateEmbeddingRequest, vectorsProblem } from '../core/schema/validate-embeddings.ts'
+import { defined } from '../core/types/guards.ts'
 import type {
   Embedding,
   EmbeddingRequest,
   EmbeddingResponse,
   EmbeddingTask,
-} from '../types/models.ts'
-import { addUsage, type Usage } from '../types/response.ts'
-import type { Warning } from '../types/warning.ts'
+} from '../core/types/models.ts'
+import { addUsage, type Usage } from '../core/types/response.ts'
+import type { Warning } from '../core/types/warning.ts'
+import { hookFailure } from '../engine/model-call/context.ts'
 import {
   later,
   malformedAnswer,

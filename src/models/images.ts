@@ -1,12 +1,12 @@
-import type { ImageAdapter } from '../contracts/adapter.ts'
-import type { Engine } from '../contracts/engine.ts'
-import { ImageAdapterError } from '../errors/errors.ts'
-import { mergeProviderOptions } from '../make/provider-options.ts'
-import type { Check } from '../schema/checks.ts'
-import { validateImageRequest } from '../schema/validate-images.ts'
-import { defined, isObject } from '../types/guards.ts'
-import type { Image, ImageRequest, ImageResponse } from '../types/media.ts'
-import { imageFailure } from '../vision/resolve-images.ts'
+import type { ImageAdapter } from '../core/contracts/adapter.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import { ImageAdapterError } from '../core/errors/errors.ts'
+import { mergeProviderOptions } from '../core/messages/provider-options.ts'
+import type { Check } from '../core/schema/checks.ts'
+import { validateImageRequest } from '../core/schema/validate-images.ts'
+import { defined, isObject } from '../core/types/guards.ts'
+import type { Image, ImageRequest, ImageResponse } from '../core/types/media.ts'
+import { imageFailure } from '../providers/vision/resolve-images.ts'
 import {
   callModel,
   later,

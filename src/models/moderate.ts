@@ -1,9 +1,9 @@
-import type { Engine } from '../contracts/engine.ts'
-import { judgeRequest } from '../make/moderation.ts'
-import { validateModerationRequest } from '../schema/validate-moderation.ts'
-import { isObject } from '../types/guards.ts'
-import type { ImagePart, Message, TextPart } from '../types/message.ts'
-import type { ModerationRequest, ModerationResponse } from '../types/models.ts'
+import { judgeRequest } from '../core/answer/moderation.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import { validateModerationRequest } from '../core/schema/validate-moderation.ts'
+import { isObject } from '../core/types/guards.ts'
+import type { ImagePart, Message, TextPart } from '../core/types/message.ts'
+import type { ModerationRequest, ModerationResponse } from '../core/types/models.ts'
 import {
   modelCallOptions,
   settleModelCall,

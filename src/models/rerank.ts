@@ -1,9 +1,9 @@
-import type { AdapterOptions, RerankAdapter } from '../contracts/adapter.ts'
-import type { Engine } from '../contracts/engine.ts'
-import type { Check } from '../schema/checks.ts'
-import { ranksProblem, validateRerankRequest } from '../schema/validate-embeddings.ts'
-import { defined } from '../types/guards.ts'
-import type { RerankRequest, RerankResponse, RerankResult } from '../types/models.ts'
+import type { AdapterOptions, RerankAdapter } from '../core/contracts/adapter.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import type { Check } from '../core/schema/checks.ts'
+import { ranksProblem, validateRerankRequest } from '../core/schema/validate-embeddings.ts'
+import { defined } from '../core/types/guards.ts'
+import type { RerankRequest, RerankResponse, RerankResult } from '../core/types/models.ts'
 import {
   callModel,
   later,

@@ -1,4 +1,4 @@
-import { ValidationError } from '../errors/errors.ts'
+import { ValidationError } from '../core/errors/errors.ts'
 
 /**
  * How near two vectors are: 1 for the same direction, 0 for none in common, -1 for the opposite. A vector of zeros has no direction, and

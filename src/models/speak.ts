@@ -1,10 +1,16 @@
+import {
+  leavable,
+  linkedAbort,
+  onAbort,
+  unlessStopped,
+  type LinkedAbort,
+} from '../core/base/abort.ts'
+import { reasonOf } from '../core/base/clock.ts'
+import type { Span } from '../core/base/telemetry.ts'
+import { idleTimer, type IdleTimer } from '../core/base/timers.ts'
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../contracts/adapter.ts'
-import type { Engine } from '../contracts/engine.ts'
-import { leavable, linkedAbort, onAbort, unlessStopped, type LinkedAbort } from '../core/abort.ts'
-import { reasonOf } from '../core/clock.ts'
-import type { Span } from '../core/telemetry.ts'
-import { idleTimer, type IdleTimer } from '../core/timers.ts'
+import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../core/contracts/adapter.ts'
+import type { Engine } from '../core/contracts/engine.ts'
 import {
   cancelledCall,
   defaultMaxResponseBytes,
@@ -15,16 +21,21 @@ import {
   tooLongAnswer,
   type AdapterError,
   type AllmError,
-} from '../errors/errors.ts'
-import { bytesToBase64, joined } from '../make/media.ts'
-import { engineParts } from '../run/context.ts'
-import { responseChecks, webStream } from '../run/run-stream.ts'
-import { assertValid, optionsOf, type Check } from '../schema/checks.ts'
-import { callOptionChecks } from '../schema/options.ts'
-import { validateSpeechRequest } from '../schema/validate-audio.ts'
-import { defined } from '../types/guards.ts'
-import type { SpeechFormat, SpeechRequest, SpeechResponse, SpeechStart } from '../types/models.ts'
-import type { Usage } from '../types/response.ts'
+} from '../core/errors/errors.ts'
+import { bytesToBase64, joined } from '../core/messages/media.ts'
+import { assertValid, optionsOf, type Check } from '../core/schema/checks.ts'
+import { callOptionChecks } from '../core/schema/options.ts'
+import { validateSpeechRequest } from '../core/schema/validate-audio.ts'
+import { defined } from '../core/types/guards.ts'
+import type {
+  SpeechFormat,
+  SpeechRequest,
+  SpeechResponse,
+  SpeechStart,
+} from '../core/types/models.ts'
+import type { Usage } from '../core/types/response.ts'
+import { engineParts } from '../engine/model-call/context.ts'
+import { responseChecks, webStream } from '../engine/model-call/run-stream.ts'
 import {
   attempts,
   later,

@@ -1,10 +1,10 @@
-import type { Engine } from '../contracts/engine.ts'
-import { decodedSize, plainFile } from '../make/media.ts'
-import type { Check } from '../schema/checks.ts'
-import { validateTranscriptionRequest } from '../schema/validate-audio.ts'
-import { defined } from '../types/guards.ts'
-import type { MediaFile } from '../types/media.ts'
-import type { TranscriptionRequest, TranscriptionResponse } from '../types/models.ts'
+import type { Engine } from '../core/contracts/engine.ts'
+import { decodedSize, plainFile } from '../core/messages/media.ts'
+import type { Check } from '../core/schema/checks.ts'
+import { validateTranscriptionRequest } from '../core/schema/validate-audio.ts'
+import { defined } from '../core/types/guards.ts'
+import type { MediaFile } from '../core/types/media.ts'
+import type { TranscriptionRequest, TranscriptionResponse } from '../core/types/models.ts'
 import {
   callModel,
   later,

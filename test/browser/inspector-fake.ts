@@ -10,7 +10,7 @@ import type {
   RenderedRequests,
   SessionDetail,
   SessionItem,
-} from '../../src/inspector/api.ts'
+} from '../../src/apps/inspector/api.ts'
 import type { LogEntry } from '../../src/stores.ts'
 import { root } from '../support/root.ts'
 

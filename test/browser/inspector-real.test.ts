@@ -10,8 +10,8 @@ import { build } from 'esbuild'
 import express from 'express'
 import type { Browser, Page, Request as PlaywrightRequest } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { makeInspector, type InspectorOptions } from '../../src/apps/inspector/inspector.ts'
 import { agentTool, askUser, createEngine, tool, type Engine, type Tool } from '../../src/index.ts'
-import { makeInspector, type InspectorOptions } from '../../src/inspector/inspector.ts'
 import { createRuns, toNodeHandler, type Runs } from '../../src/runs.ts'
 import { fileStore, memoryStore } from '../../src/stores.ts'
 import {
@@ -21,7 +21,7 @@ import {
   type ScriptInput,
   type VirtualClock,
 } from '../../src/testing.ts'
-import { scratch, start } from '../cli/support.ts'
+import { scratch, start } from '../apps/cli/support.ts'
 import { root } from '../support/root.ts'
 import { bundledPage } from './inspector-fake.ts'
 import {

@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SessionItem } from '../../src/apps/inspector/api.ts'
+import { makeInspector } from '../../src/apps/inspector/inspector.ts'
 import {
   createEngine,
   Session,
@@ -11,8 +13,6 @@ import {
   type Message,
   type StreamEvent,
 } from '../../src/index.ts'
-import type { SessionItem } from '../../src/inspector/api.ts'
-import { makeInspector } from '../../src/inspector/inspector.ts'
 import { createRuns, toNodeHandler } from '../../src/runs.ts'
 import { memoryStore, type LogEntry } from '../../src/stores.ts'
 import { fake, type Script } from '../../src/testing.ts'
@@ -24,7 +24,7 @@ import {
   started,
   toolCompleted,
   toolStarted,
-} from '../inspector-page/logs.ts'
+} from '../apps/inspector-page/logs.ts'
 import {
   bundledPage,
   fakeInspector,

@@ -17,9 +17,9 @@ import {
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { otel } from '../../src/otel.ts'
-import type { WireFormat } from '../../src/server/wire-format.ts'
-import { renderWire } from '../../src/server/wire.ts'
 import { fake, type Script } from '../../src/testing.ts'
+import type { WireFormat } from '../../src/testing/server/wire-format.ts'
+import { renderWire } from '../../src/testing/server/wire.ts'
 import { promisesOf } from './promises.ts'
 
 const messages = [user('go')]

@@ -11,9 +11,9 @@ import {
   type ModelEvent,
 } from '../../src/index.ts'
 import { openaiImages } from '../../src/openai.ts'
-import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
-import { renderWire } from '../../src/server/wire.ts'
 import type { Script } from '../../src/testing.ts'
+import { wireFormats, type WireFormat } from '../../src/testing/server/wire-format.ts'
+import { renderWire } from '../../src/testing/server/wire.ts'
 import { adapterOf } from '../support/hostile-answers.ts'
 
 const limit = 100_000

@@ -19,7 +19,7 @@ import {
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
-import { call, done, echo } from '../chat/support.ts'
+import { call, done, echo } from '../engine/chat/support.ts'
 
 /** Law 1, where a run fails before its first event: the stream and its promise twin tell the same, field for field. */
 

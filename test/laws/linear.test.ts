@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { redact, redactProse, redactThrown } from '../../src/errors/redact.ts'
-import { lateContent, lateMessage, ownContent } from '../../src/make/tool-messages.ts'
-import { resultOf } from '../../src/mcp/content.ts'
-import { schemaIssues } from '../../src/schema/json-schema.ts'
-import { isPublicHost } from '../../src/vision/fetch-image.ts'
+import { resultOf } from '../../src/bridges/mcp/content.ts'
+import { redact, redactProse, redactThrown } from '../../src/core/errors/redact.ts'
+import { lateContent, lateMessage, ownContent } from '../../src/core/messages/tool-messages.ts'
+import { schemaIssues } from '../../src/core/schema/json-schema.ts'
+import { isPublicHost } from '../../src/providers/vision/fetch-image.ts'
 import { caseSteps, type CaseSteps } from '../support/steps.ts'
 
 /** Twice the input is twice the work, or a little more where something is sorted; the square would be four times. */

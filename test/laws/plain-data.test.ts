@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { errorFromJSON, errorToJSON } from '../../src/errors/error-json.ts'
-import { validateImageRequest } from '../../src/schema/validate-images.ts'
-import { validateSession } from '../../src/schema/validate-session.ts'
+import { errorFromJSON, errorToJSON } from '../../src/core/errors/error-json.ts'
+import { validateImageRequest } from '../../src/core/schema/validate-images.ts'
+import { validateSession } from '../../src/core/schema/validate-session.ts'
 import {
   isSendable,
   validateImage,
@@ -10,9 +10,9 @@ import {
   validateRequest,
   validateThread,
   validateTool,
-} from '../../src/schema/validate.ts'
-import type { Issue } from '../../src/types/error-data.ts'
-import { isStreamEvent } from '../../src/types/events.ts'
+} from '../../src/core/schema/validate.ts'
+import type { Issue } from '../../src/core/types/error-data.ts'
+import { isStreamEvent } from '../../src/core/types/events.ts'
 import * as data from '../support/arbitraries.ts'
 import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
 import * as runs from '../support/run-arbitraries.ts'

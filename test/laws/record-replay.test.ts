@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
+import type { ModelEvent } from '../../src/core/types/events.ts'
 import {
   collect,
   createEngine,
@@ -16,10 +17,9 @@ import {
   type StreamEvent,
 } from '../../src/index.ts'
 import { fallback, parseCassette, record, replay, stringifyCassette } from '../../src/middleware.ts'
-import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
-import { renderWire, wireResponse } from '../../src/server/wire.ts'
 import { virtualClock, type Script } from '../../src/testing.ts'
-import type { ModelEvent } from '../../src/types/events.ts'
+import { wireFormats, type WireFormat } from '../../src/testing/server/wire-format.ts'
+import { renderWire, wireResponse } from '../../src/testing/server/wire.ts'
 import { transcript } from '../support/arbitraries.ts'
 import { adapterOf, answeringAdapter, hostileAnswer } from '../support/hostile-answers.ts'
 import { hasShared, recordedCases } from '../support/recordings.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../src/core/types/events.ts'
 import {
   chat,
   createEngine,
@@ -11,13 +12,16 @@ import {
   type CallOptions,
   type StreamEvent,
 } from '../../src/index.ts'
-import { wireFormats, type WireAnswer, type WireFormat } from '../../src/server/wire-format.ts'
-import { wireLimits, type WireLimits } from '../../src/server/wire-limits.ts'
-import { renderWire, wireResponse } from '../../src/server/wire.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
-import type { ModelEvent } from '../../src/types/events.ts'
-import { carriedBy, comparable, ordered } from '../conformance/comparable-events.ts'
+import {
+  wireFormats,
+  type WireAnswer,
+  type WireFormat,
+} from '../../src/testing/server/wire-format.ts'
+import { wireLimits, type WireLimits } from '../../src/testing/server/wire-limits.ts'
+import { renderWire, wireResponse } from '../../src/testing/server/wire.ts'
 import { adapterOf } from '../support/hostile-answers.ts'
+import { carriedBy, comparable, ordered } from '../testing/conformance/comparable-events.ts'
 
 /** Law 14: the same script over four wires gives the same events, retries, time-outs, error reasons and warnings. */
 

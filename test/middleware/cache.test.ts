@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch } from '../../src/http/call.ts'
 import {
   assistant,
   chat,
@@ -18,9 +17,10 @@ import {
 } from '../../src/index.ts'
 import { cache, memoryCache, type CacheStore } from '../../src/middleware.ts'
 import { openaiChat, openaiResponses } from '../../src/openai.ts'
+import type { Fetch } from '../../src/providers/http/call.ts'
 import { renderWire, wireResponse } from '../../src/server.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
-import { nextTurn } from '../../src/testing/virtual-clock.ts'
+import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
 import { registerAround } from './harnesses.ts'
 
 const hello: Script = [

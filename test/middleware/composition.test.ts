@@ -20,7 +20,7 @@ import {
   virtualClock,
   type Script,
 } from '../../src/testing.ts'
-import { nextTurn } from '../../src/testing/virtual-clock.ts'
+import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
 import { registerAroundFake, type Wrap } from './harnesses.ts'
 import { renamed } from './renamed.ts'
 

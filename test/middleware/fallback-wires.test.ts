@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
 import { gemini } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/call.ts'
 import { createEngine, Session, type ChatAdapter } from '../../src/index.ts'
 import { fallback } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
+import type { Fetch } from '../../src/providers/http/call.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
 

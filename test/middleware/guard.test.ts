@@ -48,7 +48,7 @@ import {
   type FakeOptions,
   type Script,
 } from '../../src/testing.ts'
-import { nextTurn } from '../../src/testing/virtual-clock.ts'
+import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
 import { json, stubFetch } from '../models/support.ts'
 import { registerAround } from './harnesses.ts'
 import { renamed } from './renamed.ts'

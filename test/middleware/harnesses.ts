@@ -1,9 +1,9 @@
 import { test } from 'vitest'
 import { adapterCases, register, streamAdapterCases } from '../../src/conformance.ts'
 import type { ChatHarness } from '../../src/conformance.ts'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
 import type { WireFormat } from '../../src/server.ts'
-import { fakeHarness, httpHarness } from '../conformance/harnesses.ts'
+import { fakeHarness, httpHarness } from '../testing/conformance/harnesses.ts'
 
 /** Changes the adapter of a harness: the middleware around it. */
 export type Wrap = (adapter: ChatAdapter) => ChatAdapter

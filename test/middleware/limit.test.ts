@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
-import type { Fetch } from '../../src/http/call.ts'
 import {
   createEngine,
   errorToJSON,
@@ -15,6 +14,7 @@ import {
 } from '../../src/index.ts'
 import { circuitBreaker, fallback, limit, type LimitOptions } from '../../src/middleware.ts'
 import { openai } from '../../src/openai.ts'
+import type { Fetch } from '../../src/providers/http/call.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
 import { registerAround } from './harnesses.ts'

@@ -1,6 +1,6 @@
+import type { ModelEvent } from '../../src/core/types/events.ts'
 import { errorFromJSON, isAllmError, type ChatAdapter } from '../../src/index.ts'
 import { fake, type Fake, type FakeOptions } from '../../src/testing.ts'
-import type { ModelEvent } from '../../src/types/events.ts'
 
 /** A fake that goes by another name, as if it were another provider. */
 export interface RenamedFake extends ChatAdapter {

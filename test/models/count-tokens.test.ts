@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   countTokens,
@@ -13,7 +14,6 @@ import { fallback, limit } from '../../src/middleware.ts'
 import { azure, openai, openaiChat } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
 import { fake } from '../../src/testing.ts'
-import type { JsonObject } from '../../src/types/json.ts'
 
 const apiKey = 'a-test-key'
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EmbeddingAdapter } from '../../src/contracts/adapter.ts'
-import { onTelemetry } from '../../src/core/on-telemetry.ts'
-import type { TelemetryEvent } from '../../src/core/telemetry.ts'
-import { AdapterError, isAllmError } from '../../src/errors/errors.ts'
+import { onTelemetry } from '../../src/core/base/on-telemetry.ts'
+import type { TelemetryEvent } from '../../src/core/base/telemetry.ts'
+import type { EmbeddingAdapter } from '../../src/core/contracts/adapter.ts'
+import { AdapterError, isAllmError } from '../../src/core/errors/errors.ts'
+import type { EmbeddingRequest, EmbeddingResponse } from '../../src/core/types/models.ts'
 import {
   cosineSimilarity,
   createEngine,
@@ -12,7 +13,6 @@ import {
   type PartialEmbeddings,
 } from '../../src/index.ts'
 import { fakeEmbeddings, virtualClock } from '../../src/testing.ts'
-import type { EmbeddingRequest, EmbeddingResponse } from '../../src/types/models.ts'
 
 /** An adapter that does what it is told. */
 function adapterOf(

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { onTelemetry } from '../../src/core/on-telemetry.ts'
-import type { TelemetryEvent } from '../../src/core/telemetry.ts'
-import { AdapterError, ImageAdapterError } from '../../src/errors/errors.ts'
+import { onTelemetry } from '../../src/core/base/on-telemetry.ts'
+import type { TelemetryEvent } from '../../src/core/base/telemetry.ts'
+import { AdapterError, ImageAdapterError } from '../../src/core/errors/errors.ts'
+import { createEngine } from '../../src/engine/model-call/engine.ts'
 import { editImage, generateImage } from '../../src/models/images.ts'
-import { createEngine } from '../../src/run/engine.ts'
-import { fakeImages } from '../../src/testing/fake-images.ts'
-import { virtualClock } from '../../src/testing/virtual-clock.ts'
+import { fakeImages } from '../../src/testing/fakes/fake-images.ts'
+import { virtualClock } from '../../src/testing/fakes/virtual-clock.ts'
 import { adapterOf, cat, dog } from './support.ts'
 
 describe('a failure', () => {

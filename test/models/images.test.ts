@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import type { Image } from '../../src/core/types/media.ts'
+import { createEngine } from '../../src/engine/model-call/engine.ts'
 import { geminiImages } from '../../src/gemini.ts'
 import { editImage, generateImage, imageVariations } from '../../src/models/images.ts'
 import { openaiImages } from '../../src/openai.ts'
-import { createEngine } from '../../src/run/engine.ts'
-import { fakeImages } from '../../src/testing/fake-images.ts'
-import { fake } from '../../src/testing/fake.ts'
-import type { Image } from '../../src/types/media.ts'
-import { makePng } from '../vision/make-png.ts'
+import { fakeImages } from '../../src/testing/fakes/fake-images.ts'
+import { fake } from '../../src/testing/fakes/fake.ts'
+import { makePng } from '../providers/vision/make-png.ts'
 import { adapterOf, cat, dog, inline, json, request, stubFetch } from './support.ts'
 
 describe('an image call', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { onTelemetry } from '../../src/core/on-telemetry.ts'
-import type { TelemetryEvent } from '../../src/core/telemetry.ts'
+import { onTelemetry } from '../../src/core/base/on-telemetry.ts'
+import type { TelemetryEvent } from '../../src/core/base/telemetry.ts'
 import { createEngine, rerank } from '../../src/index.ts'
 import { fakeRerank, virtualClock } from '../../src/testing.ts'
 

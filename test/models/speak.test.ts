@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { SpeechAdapter, SpeechEvent } from '../../src/contracts/adapter.ts'
+import type { SpeechAdapter, SpeechEvent } from '../../src/core/contracts/adapter.ts'
+import { bytesToBase64 } from '../../src/core/messages/media.ts'
+import { sampleFormatOf, wavChunks } from '../../src/core/messages/wav.ts'
 import {
   AdapterError,
   createEngine,
@@ -12,8 +14,6 @@ import {
   streamSpeech,
   type TelemetryEvent,
 } from '../../src/index.ts'
-import { bytesToBase64 } from '../../src/make/media.ts'
-import { sampleFormatOf, wavChunks } from '../../src/make/wav.ts'
 import { fakeSpeech, virtualClock, type SpeechScriptEntry } from '../../src/testing.ts'
 import { sineWav } from './audio.ts'
 

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import type { ImageAdapter } from '../../src/contracts/adapter.ts'
-import { bytesToBase64 } from '../../src/make/media.ts'
-import type { JsonObject } from '../../src/types/json.ts'
-import type { Image, ImageRequest } from '../../src/types/media.ts'
-import { makePng } from '../vision/make-png.ts'
+import type { ImageAdapter } from '../../src/core/contracts/adapter.ts'
+import { bytesToBase64 } from '../../src/core/messages/media.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
+import type { Image, ImageRequest } from '../../src/core/types/media.ts'
+import { makePng } from '../providers/vision/make-png.ts'
 
 /** What the project is checked against when it lies beside it; `../shared` from the repository's root. */
 export function shared(path: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { TranscriptionAdapter } from '../../src/contracts/adapter.ts'
+import type { TranscriptionAdapter } from '../../src/core/contracts/adapter.ts'
 import {
   AdapterError,
   createEngine,

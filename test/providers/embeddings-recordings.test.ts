@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { EmbeddingRequest } from '../../src/core/types/models.ts'
 import { geminiEmbeddings } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/call.ts'
 import { openaiEmbeddings } from '../../src/openai.ts'
-import type { EmbeddingRequest } from '../../src/types/models.ts'
+import type { Fetch } from '../../src/providers/http/call.ts'
 import { sentJson, stubFetch } from '../models/support.ts'
-import { hasOracles, loadOracle } from '../server/wire/shared.ts'
 import { hasShared, recordedCases, type RecordedCase } from '../support/recordings.ts'
+import { hasOracles, loadOracle } from '../testing/server/wire/shared.ts'
 
 const cases = recordedCases().filter(({ endpoint }) =>
   ['embeddings', 'batchEmbedContents'].includes(endpoint),

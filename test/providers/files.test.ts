@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   assistant,
@@ -26,9 +27,8 @@ import {
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
-import type { JsonObject } from '../../src/types/json.ts'
-import { hasOracles, loadOracle } from '../server/wire/shared.ts'
 import { root } from '../support/root.ts'
+import { hasOracles, loadOracle } from '../testing/server/wire/shared.ts'
 
 type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini'
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { anthropic } from '../../src/anthropic.ts'
+import { isObject } from '../../src/core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   chat,
@@ -22,9 +24,7 @@ import {
 import { openai } from '../../src/openai.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
-import { isObject } from '../../src/types/guards.ts'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
-import { expectStrictValid, hasOracles, type SentBody } from '../server/wire/shared.ts'
+import { expectStrictValid, hasOracles, type SentBody } from '../testing/server/wire/shared.ts'
 
 type Fetch = (url: string, init: { readonly body?: unknown }) => Promise<Response>
 

@@ -9,9 +9,9 @@ import {
   user,
   type ModelResponse,
 } from '../../src/index.ts'
-import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
-import { renderWire } from '../../src/server/wire.ts'
 import type { Script } from '../../src/testing.ts'
+import { wireFormats, type WireFormat } from '../../src/testing/server/wire-format.ts'
+import { renderWire } from '../../src/testing/server/wire.ts'
 import {
   answeringAdapter,
   hostileAnswer,

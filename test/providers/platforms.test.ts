@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { anthropic, type SignRequest, type UnsignedRequest } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
+import type { ModelRequest } from '../../src/core/types/request.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   createEngine,
@@ -14,11 +16,9 @@ import {
 } from '../../src/index.ts'
 import { cache, fallback, record, replay } from '../../src/middleware.ts'
 import { createFakeServer, renderWire, wireResponse, type WireOptions } from '../../src/server.ts'
-import { encodeMessage } from '../../src/server/wire-event-stream.ts'
 import type { Script } from '../../src/testing.ts'
 import { virtualClock } from '../../src/testing.ts'
-import type { JsonObject } from '../../src/types/json.ts'
-import type { ModelRequest } from '../../src/types/request.ts'
+import { encodeMessage } from '../../src/testing/server/wire-event-stream.ts'
 
 const project = 'demo-project'
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   applyEvent,
@@ -20,7 +21,6 @@ import {
 import { openai } from '../../src/openai.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import { collectEvents, type Script } from '../../src/testing.ts'
-import type { JsonObject } from '../../src/types/json.ts'
 
 /** One wire that has items of its own: its adapter, its items, and what the API demands of their order. */
 interface Wire {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   assistant,
@@ -14,7 +15,6 @@ import {
 } from '../../src/index.ts'
 import { azure, openai, type AzureOptions } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer } from '../../src/server.ts'
-import type { JsonObject } from '../../src/types/json.ts'
 
 const find = tool({ name: 'find', description: 'Finds.', schema: { type: 'object' } })
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import { chat, createEngine, generate, streamGenerate, tool } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
-import type { JsonObject } from '../../src/types/json.ts'
-import { expectStrictValid, hasOracles, type SentBody } from '../server/wire/shared.ts'
+import { expectStrictValid, hasOracles, type SentBody } from '../testing/server/wire/shared.ts'
 
 const sent: SentBody[] = []
 

@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
+import { validateMessage } from '../../src/core/schema/validate.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   applyEvent,
@@ -19,13 +21,11 @@ import {
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
 import { textPositions } from '../../src/providers/shared/text-positions.ts'
-import { validateMessage } from '../../src/schema/validate.ts'
 import { renderWire, wireLimits, wireResponse } from '../../src/server.ts'
-import { wireFormats } from '../../src/server/wire-format.ts'
 import { collectEvents, fake, type Script } from '../../src/testing.ts'
-import type { JsonObject } from '../../src/types/json.ts'
-import { decodeWire, generateWire } from '../server/wire/decode.ts'
+import { wireFormats } from '../../src/testing/server/wire-format.ts'
 import { hasShared, recordedCases } from '../support/recordings.ts'
+import { decodeWire, generateWire } from '../testing/server/wire/decode.ts'
 
 const text = 'Paris 🗼 is the capital. It has a tower – of iron.'
 const range = (piece: string) => ({

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { anthropic } from '../../src/anthropic.ts'
+import { isObject } from '../../src/core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 import { gemini } from '../../src/gemini.ts'
 import {
   assistant,
@@ -29,10 +31,8 @@ import {
 import { openai } from '../../src/openai.ts'
 import { createFakeServer, type FakeServer, type WireFormat } from '../../src/server.ts'
 import type { Script } from '../../src/testing.ts'
-import { isObject } from '../../src/types/guards.ts'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
-import { hasOracles, loadOracle, requestKinds } from '../server/wire/shared.ts'
 import { root } from '../support/root.ts'
+import { hasOracles, loadOracle, requestKinds } from '../testing/server/wire/shared.ts'
 
 /** A column: an API and its models. `plain` is not asked to reason, `reasoning` is; `older` has no structured output beside tools, where there is such a model. */
 interface Column {

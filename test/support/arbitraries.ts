@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import type { Issue } from '../../src/types/error-data.ts'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
-import type { Image, ImageRequest, ImageResponse, MediaFile } from '../../src/types/media.ts'
-import type { Message, Part, Thread, ToolCall } from '../../src/types/message.ts'
-import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/types/request.ts'
-import type { Usage } from '../../src/types/response.ts'
+import type { Issue } from '../../src/core/types/error-data.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
+import type { Image, ImageRequest, ImageResponse, MediaFile } from '../../src/core/types/media.ts'
+import type { Message, Part, Thread, ToolCall } from '../../src/core/types/message.ts'
+import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/core/types/request.ts'
+import type { Usage } from '../../src/core/types/response.ts'
 
 /** Arbitrary values of the data types, legal by construction, for the property tests of every folder. */
 

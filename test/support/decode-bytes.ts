@@ -1,8 +1,8 @@
-import { openAnswer, type OpenAnswer } from '../../src/http/answer.ts'
-import { secretsOf } from '../../src/http/secrets.ts'
-import type { BodySplitter } from '../../src/http/sse.ts'
-import { bodyDecoder, type MakeDecoder } from '../../src/http/stream-http.ts'
-import type { ModelEvent } from '../../src/types/events.ts'
+import type { ModelEvent } from '../../src/core/types/events.ts'
+import { openAnswer, type OpenAnswer } from '../../src/providers/http/answer.ts'
+import { secretsOf } from '../../src/providers/http/secrets.ts'
+import type { BodySplitter } from '../../src/providers/http/sse.ts'
+import { bodyDecoder, type MakeDecoder } from '../../src/providers/http/stream-http.ts'
 
 /** The answer to a call that nobody sent. */
 export function bareAnswer(provider: string): OpenAnswer {

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { anthropic } from '../../src/anthropic.ts'
-import type { ChatAdapter } from '../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
 import { gemini } from '../../src/gemini.ts'
-import type { Fetch } from '../../src/http/call.ts'
 import {
   createEngine,
   isAllmError,
@@ -15,9 +14,10 @@ import {
   type StreamEvent,
 } from '../../src/index.ts'
 import { openai } from '../../src/openai.ts'
-import { wireFormats, type WireFormat } from '../../src/server/wire-format.ts'
-import { renderWire, seededRandom } from '../../src/server/wire.ts'
+import type { Fetch } from '../../src/providers/http/call.ts'
 import { fake, type Script } from '../../src/testing.ts'
+import { wireFormats, type WireFormat } from '../../src/testing/server/wire-format.ts'
+import { renderWire, seededRandom } from '../../src/testing/server/wire.ts'
 import { recordedCases, recordingRoots } from './recordings.ts'
 
 /**

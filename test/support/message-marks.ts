@@ -1,4 +1,4 @@
-/** The keys that the library sets in the metadata of messages. `test/session/marks.test.ts` makes each of them, and finds no other. */
+/** The keys that the library sets in the metadata of messages. `test/engine/session/marks.test.ts` makes each of them, and finds no other. */
 export const messageMarks = [
   'partial',
   'paused',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { ValidationError } from '../../src/errors/errors.ts'
-import type { Issue } from '../../src/types/error-data.ts'
+import { ValidationError } from '../../src/core/errors/errors.ts'
+import type { Issue } from '../../src/core/types/error-data.ts'
 
 /** The issues with which a constructor refuses its input. Throws if it accepts the input or throws another error. */
 export function refusalOf(make: () => unknown): readonly Issue[] {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { ErrorData, ErrorKind } from '../../src/types/error-data.ts'
-import type { StreamEvent } from '../../src/types/events.ts'
-import { finishReasons, type ModelResponse } from '../../src/types/response.ts'
-import { loopHaltReasons, type ChatResult, type StepResult } from '../../src/types/results.ts'
-import { sessionVersion, type Session } from '../../src/types/session.ts'
+import type { ErrorData, ErrorKind } from '../../src/core/types/error-data.ts'
+import type { StreamEvent } from '../../src/core/types/events.ts'
+import { finishReasons, type ModelResponse } from '../../src/core/types/response.ts'
+import { loopHaltReasons, type ChatResult, type StepResult } from '../../src/core/types/results.ts'
+import { sessionVersion, type Session } from '../../src/core/types/session.ts'
 import {
   image,
   issue,

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 
 const key = fc.constantFrom('a', 'b', 'ab', 'x-1')
 const small = fc.integer({ min: 0, max: 4 })

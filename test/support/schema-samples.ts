@@ -1,5 +1,5 @@
-import { isObject } from '../../src/types/guards.ts'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
+import { isObject } from '../../src/core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 
 /** A value that a JSON Schema probably allows. The same seed gives the same value. A value that does not end throws. */
 export function sampleOf(root: JsonObject, seed: number): JsonValue {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { adapterErrorReasons, streamErrorReasons } from '../../src/errors/errors.ts'
+import { adapterErrorReasons, streamErrorReasons } from '../../src/core/errors/errors.ts'
+import { finishReasons } from '../../src/core/types/response.ts'
 import type { HarnessEntry, Script, ScriptEntry, SpecEntry } from '../../src/testing.ts'
-import { finishReasons } from '../../src/types/response.ts'
 import { json, jsonObject, shaped, text, usage, word } from './arbitraries.ts'
 
 /** Arbitrary scripts, legal by construction, for the property tests of every folder. */

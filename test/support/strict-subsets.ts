@@ -1,5 +1,5 @@
-import { isObject } from '../../src/types/guards.ts'
-import type { JsonObject, JsonValue } from '../../src/types/json.ts'
+import { isObject } from '../../src/core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 
 /**
  * What each provider documents about the schemas that it takes, as checkers: every problem of a schema, with its place.

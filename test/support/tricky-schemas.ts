@@ -2,8 +2,8 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
-import type { JsonObject } from '../../src/types/json.ts'
-import type { StandardSchema } from '../../src/types/standard-schema.ts'
+import type { JsonObject } from '../../src/core/types/json.ts'
+import type { StandardSchema } from '../../src/core/types/standard-schema.ts'
 
 interface Tree {
   readonly v: string

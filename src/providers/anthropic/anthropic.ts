@@ -1,7 +1,7 @@
-import type { ChatAdapter } from '../../contracts/adapter.ts'
-import { sniffedBody } from '../../http/whole-body.ts'
-import { anyFunction, listOf, oneOf, someText } from '../../schema/checks.ts'
-import { merged } from '../../types/guards.ts'
+import type { ChatAdapter } from '../../core/contracts/adapter.ts'
+import { anyFunction, listOf, oneOf, someText } from '../../core/schema/checks.ts'
+import { merged } from '../../core/types/guards.ts'
+import { sniffedBody } from '../http/whole-body.ts'
 import {
   headersOf,
   joined,

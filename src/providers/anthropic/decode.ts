@@ -1,11 +1,15 @@
-import { AdapterError } from '../../errors/errors.ts'
-import type { CallSink } from '../../http/answer.ts'
-import type { AnswerDecoder } from '../../http/stream-http.ts'
-import { messageBuilder, parseObject, type MessageBuilder } from '../../make/message-builder.ts'
-import { assertNever, defined, isObject, setMember } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Source, ToolCall } from '../../types/message.ts'
-import type { FinishReason, Usage } from '../../types/response.ts'
+import {
+  messageBuilder,
+  parseObject,
+  type MessageBuilder,
+} from '../../core/answer/message-builder.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { assertNever, defined, isObject, setMember } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Source, ToolCall } from '../../core/types/message.ts'
+import type { FinishReason, Usage } from '../../core/types/response.ts'
+import type { CallSink } from '../http/answer.ts'
+import type { AnswerDecoder } from '../http/stream-http.ts'
 import { argumentsText, asCount, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { errorFacts, parseStreamError, readError } from './failure.ts'
 import { callFields, type ReasoningOpaque } from './render-messages.ts'

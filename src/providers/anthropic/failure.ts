@@ -1,7 +1,7 @@
-import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure, Refusal } from '../../http/call.ts'
-import { defined, isObject } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
+import { reasonOfStatus, type AdapterErrorReason } from '../../core/errors/errors.ts'
+import { defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { HttpFailure, Refusal } from '../http/call.ts'
 import { asText } from '../shared/read-json.ts'
 import type { WireError } from './wire.ts'
 

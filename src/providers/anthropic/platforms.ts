@@ -1,8 +1,8 @@
-import type { HttpCall, HttpFailure, Refusal } from '../../http/call.ts'
-import { eventStreamSplitter, type StreamMessage } from '../../http/event-stream.ts'
-import type { BodySplitter, OnEvent } from '../../http/sse.ts'
-import type { Written } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { Written } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { HttpCall, HttpFailure, Refusal } from '../http/call.ts'
+import { eventStreamSplitter, type StreamMessage } from '../http/event-stream.ts'
+import type { BodySplitter, OnEvent } from '../http/sse.ts'
 import type { CallHeaders, headersOf, UnsentCall } from '../shared/call.ts'
 
 /** What a platform needs to know of the options of an adapter. */

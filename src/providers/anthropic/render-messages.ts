@@ -1,10 +1,10 @@
-import { ValidationError } from '../../errors/errors.ts'
-import { parseObject } from '../../make/message-builder.ts'
-import { sharesReasoning } from '../../make/provider-options.ts'
-import { isErrorResult } from '../../make/tool-messages.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { Image, MediaFile } from '../../types/media.ts'
+import { parseObject } from '../../core/answer/message-builder.ts'
+import { ValidationError } from '../../core/errors/errors.ts'
+import { sharesReasoning } from '../../core/messages/provider-options.ts'
+import { isErrorResult } from '../../core/messages/tool-messages.ts'
+import { assertNever, defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Image, MediaFile } from '../../core/types/media.ts'
 import {
   messageParts,
   messageText,
@@ -13,7 +13,7 @@ import {
   type ProviderItemPart,
   type ReasoningPart,
   type ToolCall,
-} from '../../types/message.ts'
+} from '../../core/types/message.ts'
 import { fileKind, fileText, unsupportedFile, type FileKind } from '../shared/files.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'
 

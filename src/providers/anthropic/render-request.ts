@@ -1,11 +1,11 @@
-import { EngineError } from '../../errors/errors.ts'
-import type { AnswerForms } from '../../make/answer-text.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { anthropicFormat, anthropicStrict } from '../../schema/dialects.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Message } from '../../types/message.ts'
-import type { ProviderOptions } from '../../types/provider-options.ts'
+import type { AnswerForms } from '../../core/answer/answer-text.ts'
+import { EngineError } from '../../core/errors/errors.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { anthropicFormat, anthropicStrict } from '../../core/schema/dialects.ts'
+import { assertNever, defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Message } from '../../core/types/message.ts'
+import type { ProviderOptions } from '../../core/types/provider-options.ts'
 import type {
   ModelRequest,
   PromptCache,
@@ -14,8 +14,8 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolSpec,
-} from '../../types/request.ts'
-import type { Warn } from '../../types/warning.ts'
+} from '../../core/types/request.ts'
+import type { Warn } from '../../core/types/warning.ts'
 import { asList, asObject } from '../shared/read-json.ts'
 import { leaveOut, notTogether, otherEffort, type BodyOf } from '../shared/request-body.ts'
 import { requestSchemas, type RequestSchemas } from '../shared/schemas.ts'

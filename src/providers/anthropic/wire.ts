@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 
 /** One server-sent event of the Messages API, with the members that are read. Any member may be missing or `null`. */
 export interface WireEvent {

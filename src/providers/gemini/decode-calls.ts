@@ -1,8 +1,8 @@
-import type { NewId } from '../../core/ids.ts'
-import type { MessageBuilder } from '../../make/message-builder.ts'
-import { defined, isObject, setMember } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Message, ToolCall } from '../../types/message.ts'
+import type { MessageBuilder } from '../../core/answer/message-builder.ts'
+import type { NewId } from '../../core/base/ids.ts'
+import { defined, isObject, setMember } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Message, ToolCall } from '../../core/types/message.ts'
 import { asText, wrongMember } from '../shared/read-json.ts'
 import { callOpaque, type CallEcho } from './opaque.ts'
 

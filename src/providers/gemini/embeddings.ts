@@ -1,14 +1,14 @@
-import type { EmbeddingAdapter, EmbeddingLimits } from '../../contracts/adapter.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import type { JsonObject } from '../../types/json.ts'
+import type { EmbeddingAdapter, EmbeddingLimits } from '../../core/contracts/adapter.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import type { JsonObject } from '../../core/types/json.ts'
 import type {
   Embedding,
   EmbeddingRequest,
   EmbeddingResponse,
   EmbeddingTask,
-} from '../../types/models.ts'
-import type { Warn } from '../../types/warning.ts'
+} from '../../core/types/models.ts'
+import type { Warn } from '../../core/types/warning.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   answeredBody,

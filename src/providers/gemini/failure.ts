@@ -1,8 +1,8 @@
-import { AdapterError, reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { CallSink } from '../../http/answer.ts'
-import type { HttpFailure, Refusal } from '../../http/call.ts'
-import { defined, isObject } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
+import { AdapterError, reasonOfStatus, type AdapterErrorReason } from '../../core/errors/errors.ts'
+import { defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { CallSink } from '../http/answer.ts'
+import type { HttpFailure, Refusal } from '../http/call.ts'
 import { asText } from '../shared/read-json.ts'
 import { retryDelayIn } from '../shared/reported-failure.ts'
 

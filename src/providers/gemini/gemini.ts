@@ -1,8 +1,7 @@
-import type { ChatAdapter } from '../../contracts/adapter.ts'
-import { EngineError } from '../../errors/errors.ts'
-import { oneOf, someText } from '../../schema/checks.ts'
-import { merged } from '../../types/guards.ts'
-import type { MediaLimits } from '../../vision/resolve-images.ts'
+import type { ChatAdapter } from '../../core/contracts/adapter.ts'
+import { EngineError } from '../../core/errors/errors.ts'
+import { oneOf, someText } from '../../core/schema/checks.ts'
+import { merged } from '../../core/types/guards.ts'
 import {
   leanAdapter,
   type Connection,
@@ -11,6 +10,7 @@ import {
 } from '../shared/call.ts'
 import { fileKind } from '../shared/files.ts'
 import { credentialed, settlePlaced } from '../shared/platform.ts'
+import type { MediaLimits } from '../vision/resolve-images.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
 import { renderRequest } from './render-request.ts'

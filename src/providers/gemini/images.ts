@@ -1,33 +1,24 @@
-import type { ImageAdapter } from '../../contracts/adapter.ts'
+import type { ImageAdapter } from '../../core/contracts/adapter.ts'
 import {
   AdapterError,
   ImageAdapterError,
   type ImageAdapterErrorReason,
-} from '../../errors/errors.ts'
-import { guardCall } from '../../http/call.ts'
-import { transportFailure } from '../../http/failure.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { assertValid, within } from '../../schema/checks.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+} from '../../core/errors/errors.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { assertValid, within } from '../../core/schema/checks.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type {
   ImageRequest,
   ImageResponse,
   ImageSize,
   ImageUsage,
   InlineImage,
-} from '../../types/media.ts'
-import type { Warning } from '../../types/warning.ts'
-import { fetchImagesIssues, type FetchImages } from '../../vision/fetch-image.ts'
-import {
-  base64Slices,
-  imageBase64,
-  loadInputs,
-  type LoadedImage,
-} from '../../vision/load-images.ts'
-import { madeImage } from '../../vision/made-image.ts'
-import { imageFailure } from '../../vision/resolve-images.ts'
+} from '../../core/types/media.ts'
+import type { Warning } from '../../core/types/warning.ts'
+import { guardCall } from '../http/call.ts'
+import { transportFailure } from '../http/failure.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   modelCaller,
@@ -36,6 +27,10 @@ import {
   type CallOrigin,
   modelFacts,
 } from '../shared/model-caller.ts'
+import { fetchImagesIssues, type FetchImages } from '../vision/fetch-image.ts'
+import { base64Slices, imageBase64, loadInputs, type LoadedImage } from '../vision/load-images.ts'
+import { madeImage } from '../vision/made-image.ts'
+import { imageFailure } from '../vision/resolve-images.ts'
 import { finishReasonOf, parseUsage, type WireAnswer, type WirePart } from './decode.ts'
 import { blockedPrompt, parseFailure, reportedError } from './failure.ts'
 import { imageLimits, keyHeader, settle, wholePath, type GeminiOptions } from './gemini.ts'

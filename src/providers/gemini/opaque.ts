@@ -1,6 +1,6 @@
-import { isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { ReasoningPart } from '../../types/message.ts'
+import { isObject } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { ReasoningPart } from '../../core/types/message.ts'
 
 /**
  * What a reasoning part becomes when it is sent back to Gemini. Its `opaque` tells which:

@@ -1,15 +1,15 @@
-import { ValidationError } from '../../errors/errors.ts'
-import { sharesReasoning } from '../../make/provider-options.ts'
-import { isErrorResult } from '../../make/tool-messages.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { Image, MediaFile } from '../../types/media.ts'
+import { ValidationError } from '../../core/errors/errors.ts'
+import { sharesReasoning } from '../../core/messages/provider-options.ts'
+import { isErrorResult } from '../../core/messages/tool-messages.ts'
+import { assertNever, defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Image, MediaFile } from '../../core/types/media.ts'
 import {
   messageText,
   type Message,
   type ReasoningPart,
   type ToolCall,
-} from '../../types/message.ts'
+} from '../../core/types/message.ts'
 import { fileKind, fileMimeType, unsupportedFile } from '../shared/files.ts'
 import { callEchoOf, echoOf } from './opaque.ts'
 

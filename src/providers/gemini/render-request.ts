@@ -1,7 +1,7 @@
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../schema/dialects.ts'
-import { assertNever, defined, isObject } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { geminiJson, geminiOpenApi, type SchemaDialect } from '../../core/schema/dialects.ts'
+import { assertNever, defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
 import type {
   JsonSchemaFormat,
   ModelRequest,
@@ -10,8 +10,8 @@ import type {
   ResponseFormat,
   ToolChoice,
   ToolSpec,
-} from '../../types/request.ts'
-import type { Warn } from '../../types/warning.ts'
+} from '../../core/types/request.ts'
+import type { Warn } from '../../core/types/warning.ts'
 import type { RenderedCall } from '../shared/call.ts'
 import { asList } from '../shared/read-json.ts'
 import { notTogether, otherEffort, type BodyOf } from '../shared/request-body.ts'

@@ -1,6 +1,6 @@
-import { defined, isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Source } from '../../types/message.ts'
+import { defined, isObject } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Source } from '../../core/types/message.ts'
 import { asList, asText } from '../shared/read-json.ts'
 import { bytesOf, positionsOf } from '../shared/text-positions.ts'
 

@@ -1,5 +1,5 @@
-import { defaultMaxResponseBytes } from '../../errors/errors.ts'
-import { sseSplitter, type BodySplitter } from '../../http/sse.ts'
+import { defaultMaxResponseBytes } from '../../core/errors/errors.ts'
+import { sseSplitter, type BodySplitter } from '../http/sse.ts'
 
 /**
  * Splits the body of an answer: server-sent events, a list of JSON objects (a stream without `alt=sse`) or one JSON object (a

@@ -1,11 +1,11 @@
-import type { CallSink } from '../../http/answer.ts'
-import type { AnswerDecoder } from '../../http/stream-http.ts'
-import { parseArguments } from '../../make/message-builder.ts'
-import { defined, setMember, type Written } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image } from '../../types/media.ts'
-import type { Source, ToolCall } from '../../types/message.ts'
-import type { FinishReason } from '../../types/response.ts'
+import { parseArguments } from '../../core/answer/message-builder.ts'
+import { defined, setMember, type Written } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Image } from '../../core/types/media.ts'
+import type { Source, ToolCall } from '../../core/types/message.ts'
+import type { FinishReason } from '../../core/types/response.ts'
+import type { CallSink } from '../http/answer.ts'
+import type { AnswerDecoder } from '../http/stream-http.ts'
 import {
   argumentsText,
   asCount,

@@ -1,12 +1,12 @@
-import type { CallSink } from '../../http/answer.ts'
-import type { AnswerDecoder } from '../../http/stream-http.ts'
-import { parseArguments, type MessageEnd } from '../../make/message-builder.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { InlineImage } from '../../types/media.ts'
-import type { Source } from '../../types/message.ts'
-import type { ToolSpec } from '../../types/request.ts'
-import type { FinishReason } from '../../types/response.ts'
+import { parseArguments, type MessageEnd } from '../../core/answer/message-builder.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { InlineImage } from '../../core/types/media.ts'
+import type { Source } from '../../core/types/message.ts'
+import type { ToolSpec } from '../../core/types/request.ts'
+import type { FinishReason } from '../../core/types/response.ts'
+import type { CallSink } from '../http/answer.ts'
+import type { AnswerDecoder } from '../http/stream-http.ts'
 import {
   argumentsText,
   asCount,

@@ -1,10 +1,10 @@
-import type { EmbeddingAdapter, EmbeddingLimits } from '../../contracts/adapter.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { base64ToBytes } from '../../make/media.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { EmbeddingRequest, EmbeddingResponse } from '../../types/models.ts'
-import type { Warn } from '../../types/warning.ts'
+import type { EmbeddingAdapter, EmbeddingLimits } from '../../core/contracts/adapter.ts'
+import { base64ToBytes } from '../../core/messages/media.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { EmbeddingRequest, EmbeddingResponse } from '../../core/types/models.ts'
+import type { Warn } from '../../core/types/warning.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   answeredBody,

@@ -1,16 +1,13 @@
-import type { ImageAdapter } from '../../contracts/adapter.ts'
+import type { ImageAdapter } from '../../core/contracts/adapter.ts'
 import {
   AdapterError,
   ImageAdapterError,
   type ImageAdapterErrorReason,
-} from '../../errors/errors.ts'
-import { guardCall } from '../../http/call.ts'
-import { transportFailure } from '../../http/failure.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { assertValid, within } from '../../schema/checks.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
+} from '../../core/errors/errors.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { assertValid, within } from '../../core/schema/checks.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
 import type {
   Image,
   ImageOperation,
@@ -19,24 +16,11 @@ import type {
   ImageSize,
   ImageUsage,
   RemoteImage,
-} from '../../types/media.ts'
-import type { Warn } from '../../types/warning.ts'
-import {
-  fetchImagesIssues,
-  type Download,
-  type FetchImages,
-  type ImageLimits,
-} from '../../vision/fetch-image.ts'
-import {
-  imageBlob,
-  imageHead,
-  loadInputs,
-  type LoadedImage,
-  type LoadedInputs,
-} from '../../vision/load-images.ts'
-import { madeImage, type MadeImageFacts } from '../../vision/made-image.ts'
-import { pngHeader, type PngHeader } from '../../vision/png-header.ts'
-import { imageFailure } from '../../vision/resolve-images.ts'
+} from '../../core/types/media.ts'
+import type { Warn } from '../../core/types/warning.ts'
+import { guardCall } from '../http/call.ts'
+import { transportFailure } from '../http/failure.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import {
   modelCaller,
@@ -48,6 +32,22 @@ import {
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
+import {
+  fetchImagesIssues,
+  type Download,
+  type FetchImages,
+  type ImageLimits,
+} from '../vision/fetch-image.ts'
+import {
+  imageBlob,
+  imageHead,
+  loadInputs,
+  type LoadedImage,
+  type LoadedInputs,
+} from '../vision/load-images.ts'
+import { madeImage, type MadeImageFacts } from '../vision/made-image.ts'
+import { pngHeader, type PngHeader } from '../vision/png-header.ts'
+import { imageFailure } from '../vision/resolve-images.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
 
 /**

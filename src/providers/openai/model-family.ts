@@ -1,5 +1,5 @@
-import { defined } from '../../types/guards.ts'
-import type { ReasoningEffort } from '../../types/request.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { ReasoningEffort } from '../../core/types/request.ts'
 
 /** The two endpoints of OpenAI that answer a conversation. */
 export const endpoints = ['chat', 'responses'] as const

@@ -1,15 +1,17 @@
-import type { ModerationAdapter } from '../../contracts/adapter.ts'
-import { AdapterError } from '../../errors/errors.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { imageToDataUri } from '../../make/media.ts'
-import { isTexts } from '../../make/moderation.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { ImagePart, TextPart } from '../../types/message.ts'
-import type { ModerationRequest, ModerationResponse, ModerationResult } from '../../types/models.ts'
-import type { Warn } from '../../types/warning.ts'
-import type { ImageLimits } from '../../vision/fetch-image.ts'
-import { resolveImage } from '../../vision/resolve-images.ts'
+import { isTexts } from '../../core/answer/moderation.ts'
+import type { ModerationAdapter } from '../../core/contracts/adapter.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { imageToDataUri } from '../../core/messages/media.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { ImagePart, TextPart } from '../../core/types/message.ts'
+import type {
+  ModerationRequest,
+  ModerationResponse,
+  ModerationResult,
+} from '../../core/types/models.ts'
+import type { Warn } from '../../core/types/warning.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import {
   modelCaller,
   responseFields,
@@ -19,6 +21,8 @@ import {
 import { asList, asObject, asText } from '../shared/read-json.ts'
 import { failureParser } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
+import type { ImageLimits } from '../vision/fetch-image.ts'
+import { resolveImage } from '../vision/resolve-images.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
 
 /**

@@ -1,8 +1,5 @@
-import type { ChatAdapter } from '../../contracts/adapter.ts'
-import type { CallSink } from '../../http/answer.ts'
-import type { AnswerDecoder, MakeDecoder } from '../../http/stream-http.ts'
-import { sniffedBody } from '../../http/whole-body.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
+import type { ChatAdapter } from '../../core/contracts/adapter.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
 import {
   assertValid,
   fine,
@@ -13,11 +10,14 @@ import {
   someText,
   text,
   type Check,
-} from '../../schema/checks.ts'
-import type { Issue } from '../../types/error-data.ts'
-import { defined, isObject, merged } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { ModelRequest } from '../../types/request.ts'
+} from '../../core/schema/checks.ts'
+import type { Issue } from '../../core/types/error-data.ts'
+import { defined, isObject, merged } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { ModelRequest } from '../../core/types/request.ts'
+import type { CallSink } from '../http/answer.ts'
+import type { AnswerDecoder, MakeDecoder } from '../http/stream-http.ts'
+import { sniffedBody } from '../http/whole-body.ts'
 import {
   connectionChecks,
   leanAdapter,

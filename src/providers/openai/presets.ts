@@ -1,5 +1,5 @@
-import { keysOf } from '../../types/guards.ts'
-import type { ModelRequest } from '../../types/request.ts'
+import { keysOf } from '../../core/types/guards.ts'
+import type { ModelRequest } from '../../core/types/request.ts'
 import type { ConnectionDefaults } from '../shared/call.ts'
 import { leaveOut } from '../shared/request-body.ts'
 import type { OpenAiCompat } from './model-family.ts'

@@ -1,15 +1,15 @@
-import { toolChoiceModes } from '../../schema/validate.ts'
-import { assertNever, defined, merged } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
+import { toolChoiceModes } from '../../core/schema/validate.ts'
+import { assertNever, defined, merged } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Image, InlineFile, MediaFile } from '../../core/types/media.ts'
 import {
   messageText,
   type ImageDetail,
   type Message,
   type ReasoningPart,
   type ToolCall,
-} from '../../types/message.ts'
-import type { ModelRequest, ToolChoice } from '../../types/request.ts'
+} from '../../core/types/message.ts'
+import type { ModelRequest, ToolChoice } from '../../core/types/request.ts'
 import { fileKind, fileText, unsupportedFile } from '../shared/files.ts'
 import { asList, asObject } from '../shared/read-json.ts'
 import { leaveOut, type BodyOf } from '../shared/request-body.ts'

@@ -1,19 +1,24 @@
-import { AdapterError } from '../../errors/errors.ts'
-import type { AnswerForms } from '../../make/answer-text.ts'
-import { optionsFor } from '../../make/provider-options.ts'
-import { openaiStrict } from '../../schema/dialects.ts'
-import { assertNever, defined, merged } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image, InlineFile } from '../../types/media.ts'
+import type { AnswerForms } from '../../core/answer/answer-text.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { optionsFor } from '../../core/messages/provider-options.ts'
+import { openaiStrict } from '../../core/schema/dialects.ts'
+import { assertNever, defined, merged } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Image, InlineFile } from '../../core/types/media.ts'
 import {
   messageParts,
   type Message,
   type Part,
   type ProviderItemPart,
   type ToolCall,
-} from '../../types/message.ts'
-import type { ModelRequest, ResponseFormat, ToolChoice, ToolSpec } from '../../types/request.ts'
-import type { Warn } from '../../types/warning.ts'
+} from '../../core/types/message.ts'
+import type {
+  ModelRequest,
+  ResponseFormat,
+  ToolChoice,
+  ToolSpec,
+} from '../../core/types/request.ts'
+import type { Warn } from '../../core/types/warning.ts'
 import { leaveOut, otherEffort } from '../shared/request-body.ts'
 import { schemaLowering } from '../shared/schemas.ts'
 import { toolIds, type ToolIds } from '../shared/tool-ids.ts'

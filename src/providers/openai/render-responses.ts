@@ -1,9 +1,9 @@
-import { optionsFor } from '../../make/provider-options.ts'
-import { endingOf } from '../../make/sniff.ts'
-import { toolChoiceModes } from '../../schema/validate.ts'
-import { assertNever, defined, merged } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Image, InlineFile, MediaFile } from '../../types/media.ts'
+import { optionsFor } from '../../core/messages/provider-options.ts'
+import { endingOf } from '../../core/messages/sniff.ts'
+import { toolChoiceModes } from '../../core/schema/validate.ts'
+import { assertNever, defined, merged } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Image, InlineFile, MediaFile } from '../../core/types/media.ts'
 import {
   messageText,
   type ImageDetail,
@@ -11,8 +11,8 @@ import {
   type Message,
   type ReasoningPart,
   type ToolCall,
-} from '../../types/message.ts'
-import type { ModelRequest, ToolChoice } from '../../types/request.ts'
+} from '../../core/types/message.ts'
+import type { ModelRequest, ToolChoice } from '../../core/types/request.ts'
 import { fileKind, unsupportedFile } from '../shared/files.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { leaveOut, type BodyOf } from '../shared/request-body.ts'

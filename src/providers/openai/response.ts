@@ -1,10 +1,14 @@
-import { AdapterError } from '../../errors/errors.ts'
-import type { CallSink } from '../../http/answer.ts'
-import { messageBuilder, type MessageBuilder, type MessageEnd } from '../../make/message-builder.ts'
-import { defined, setMember } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Source } from '../../types/message.ts'
-import type { Usage } from '../../types/response.ts'
+import {
+  messageBuilder,
+  type MessageBuilder,
+  type MessageEnd,
+} from '../../core/answer/message-builder.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { defined, setMember } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Source } from '../../core/types/message.ts'
+import type { Usage } from '../../core/types/response.ts'
+import type { CallSink } from '../http/answer.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { judgeFailure, readFailure } from '../shared/reported-failure.ts'
 

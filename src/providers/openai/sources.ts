@@ -1,6 +1,6 @@
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { Source } from '../../types/message.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Source } from '../../core/types/message.ts'
 import { asCount, asList, asObject, asText } from '../shared/read-json.ts'
 import { positionsOf } from '../shared/text-positions.ts'
 

@@ -1,13 +1,13 @@
-import type { SpeechAdapter, SpeechEvent } from '../../contracts/adapter.ts'
-import { AdapterError, StreamError } from '../../errors/errors.ts'
-import { beginning } from '../../http/failure.ts'
-import { secretsOf } from '../../http/secrets.ts'
-import { streamBytes, type BytesDecoder } from '../../http/stream-bytes.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { typeProblem } from '../../make/sniff.ts'
-import { wavGauge, type WavGauge } from '../../make/wav.ts'
-import { speechFormats, type SpeechFormat, type SpeechRequest } from '../../types/models.ts'
-import type { Warn } from '../../types/warning.ts'
+import type { SpeechAdapter, SpeechEvent } from '../../core/contracts/adapter.ts'
+import { AdapterError, StreamError } from '../../core/errors/errors.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { typeProblem } from '../../core/messages/sniff.ts'
+import { wavGauge, type WavGauge } from '../../core/messages/wav.ts'
+import { speechFormats, type SpeechFormat, type SpeechRequest } from '../../core/types/models.ts'
+import type { Warn } from '../../core/types/warning.ts'
+import { beginning } from '../http/failure.ts'
+import { secretsOf } from '../http/secrets.ts'
+import { streamBytes, type BytesDecoder } from '../http/stream-bytes.ts'
 import {
   readyCall,
   responseFields,

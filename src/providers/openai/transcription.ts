@@ -1,21 +1,20 @@
-import type { TranscriptionAdapter } from '../../contracts/adapter.ts'
-import { AdapterError } from '../../errors/errors.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { decodedSize } from '../../make/media.ts'
-import { mergeOptions, optionsFor } from '../../make/provider-options.ts'
-import { assertValid, positiveInteger, within } from '../../schema/checks.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import type { InlineFile, MediaFile } from '../../types/media.ts'
+import type { TranscriptionAdapter } from '../../core/contracts/adapter.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { decodedSize } from '../../core/messages/media.ts'
+import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
+import { assertValid, positiveInteger, within } from '../../core/schema/checks.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { InlineFile, MediaFile } from '../../core/types/media.ts'
 import type {
   TranscriptionRequest,
   TranscriptionResponse,
   TranscriptSegment,
   TranscriptWord,
-} from '../../types/models.ts'
-import type { Usage } from '../../types/response.ts'
-import type { Warn, Warning } from '../../types/warning.ts'
-import { imageBlob, tooLarge } from '../../vision/load-images.ts'
+} from '../../core/types/models.ts'
+import type { Usage } from '../../core/types/response.ts'
+import type { Warn, Warning } from '../../core/types/warning.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from '../shared/call.ts'
 import { unsupportedFile } from '../shared/files.ts'
 import {
@@ -28,6 +27,7 @@ import {
 import { asCount, asList, asObject, asText, asUsage } from '../shared/read-json.ts'
 import { failureParser, judgeFailure, readFailure } from '../shared/reported-failure.ts'
 import { requestBody } from '../shared/request-body.ts'
+import { imageBlob, tooLarge } from '../vision/load-images.ts'
 import { settleOptions, type OpenAiOptions } from './openai.ts'
 
 /**

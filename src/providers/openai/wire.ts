@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../types/json.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import { asText } from '../shared/read-json.ts'
 
 /**

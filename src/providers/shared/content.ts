@@ -1,7 +1,7 @@
-import { assertNever } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { Image, MediaFile } from '../../types/media.ts'
-import type { Message, ReasoningPart } from '../../types/message.ts'
+import { assertNever } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Image, MediaFile } from '../../core/types/media.ts'
+import type { Message, ReasoningPart } from '../../core/types/message.ts'
 import { fileKind, unsupportedFile } from './files.ts'
 
 /** The content of a message by kinds, in the order of its parts. */

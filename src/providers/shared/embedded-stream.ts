@@ -1,23 +1,23 @@
-import { leavable } from '../../core/abort.ts'
-import { reasonOf } from '../../core/clock.ts'
+import { leavable } from '../../core/base/abort.ts'
+import { reasonOf } from '../../core/base/clock.ts'
 import {
   AdapterError,
   cancelledCall,
   isAllmError,
   StreamError,
   type AllmError,
-} from '../../errors/errors.ts'
-import { thrownText } from '../../errors/to-json-value.ts'
+} from '../../core/errors/errors.ts'
+import { thrownText } from '../../core/errors/to-json-value.ts'
+import type { ModelEvent } from '../../core/types/events.ts'
 import {
   attributed,
   identified,
   openAnswer,
   type AnsweredCall,
   type CallSink,
-} from '../../http/answer.ts'
-import { guardCall } from '../../http/call.ts'
-import { secretsOf } from '../../http/secrets.ts'
-import type { ModelEvent } from '../../types/events.ts'
+} from '../http/answer.ts'
+import { guardCall } from '../http/call.ts'
+import { secretsOf } from '../http/secrets.ts'
 
 /**
  * A model in the process. It emits into the sink, mostly through `messageBuilder(sink)`; each `yield` hands over what was emitted

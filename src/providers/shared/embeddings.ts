@@ -1,13 +1,19 @@
-import type { EmbeddingLimits } from '../../contracts/adapter.ts'
-import { AdapterError } from '../../errors/errors.ts'
-import type { HttpCall } from '../../http/call.ts'
-import type { JsonAnswer } from '../../http/post.ts'
-import { assertValid, optionsOf, positiveInteger, within, type Check } from '../../schema/checks.ts'
-import { vectorsProblem } from '../../schema/validate-embeddings.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { Embedding, EmbeddingRequest, EmbeddingResponse } from '../../types/models.ts'
-import type { Usage } from '../../types/response.ts'
+import type { EmbeddingLimits } from '../../core/contracts/adapter.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import {
+  assertValid,
+  optionsOf,
+  positiveInteger,
+  within,
+  type Check,
+} from '../../core/schema/checks.ts'
+import { vectorsProblem } from '../../core/schema/validate-embeddings.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Embedding, EmbeddingRequest, EmbeddingResponse } from '../../core/types/models.ts'
+import type { Usage } from '../../core/types/response.ts'
+import type { HttpCall } from '../http/call.ts'
+import type { JsonAnswer } from '../http/post.ts'
 import type { UnsentCall } from './call.ts'
 import { responseFields, type AnswerContext, type CallOrigin } from './model-caller.ts'
 import { asObject, asUsage } from './read-json.ts'

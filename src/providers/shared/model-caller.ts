@@ -1,12 +1,12 @@
-import type { AdapterOptions, ModelAdapter } from '../../contracts/adapter.ts'
-import { randomId } from '../../core/ids.ts'
-import { failedCall, type AllmError } from '../../errors/errors.ts'
-import { attributed } from '../../http/answer.ts'
-import { postForJson, type JsonAnswer } from '../../http/post.ts'
-import { secretsOf } from '../../http/secrets.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { Warn, Warning } from '../../types/warning.ts'
+import { randomId } from '../../core/base/ids.ts'
+import type { AdapterOptions, ModelAdapter } from '../../core/contracts/adapter.ts'
+import { failedCall, type AllmError } from '../../core/errors/errors.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Warn, Warning } from '../../core/types/warning.ts'
+import { attributed } from '../http/answer.ts'
+import { postForJson, type JsonAnswer } from '../http/post.ts'
+import { secretsOf } from '../http/secrets.ts'
 import {
   unsentCall,
   urlOf,

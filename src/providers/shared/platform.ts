@@ -1,6 +1,6 @@
-import { EngineError } from '../../errors/errors.ts'
-import type { HttpCall } from '../../http/call.ts'
-import { must, type Check, type Checks } from '../../schema/checks.ts'
+import { EngineError } from '../../core/errors/errors.ts'
+import { must, type Check, type Checks } from '../../core/schema/checks.ts'
+import type { HttpCall } from '../http/call.ts'
 import {
   settleConnection,
   urlOf,

@@ -1,6 +1,6 @@
-import { isObject } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import { usageFields, type Usage } from '../../types/response.ts'
+import { isObject } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import { usageFields, type Usage } from '../../core/types/response.ts'
 
 // The readers take values that come from JSON.parse, which makes nothing but JSON. This is why the casts are right.
 

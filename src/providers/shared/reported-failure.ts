@@ -1,8 +1,8 @@
-import { reasonOfStatus, type AdapterErrorReason } from '../../errors/errors.ts'
-import type { HttpFailure, Refusal } from '../../http/call.ts'
-import { durationMs } from '../../http/rate-limits.ts'
-import { defined } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
+import { reasonOfStatus, type AdapterErrorReason } from '../../core/errors/errors.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { HttpFailure, Refusal } from '../http/call.ts'
+import { durationMs } from '../http/rate-limits.ts'
 import { asCount, asList, asObject, asText } from './read-json.ts'
 
 /** A failure as a provider reports it, in the body of an error response or inside a stream. */

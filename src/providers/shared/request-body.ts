@@ -1,8 +1,12 @@
-import { AdapterError } from '../../errors/errors.ts'
-import { keysOf } from '../../types/guards.ts'
-import type { JsonObject, JsonValue } from '../../types/json.ts'
-import { reasoningEfforts, type ModelRequest, type ReasoningEffort } from '../../types/request.ts'
-import type { Warn } from '../../types/warning.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import { keysOf } from '../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import {
+  reasoningEfforts,
+  type ModelRequest,
+  type ReasoningEffort,
+} from '../../core/types/request.ts'
+import type { Warn } from '../../core/types/warning.ts'
 
 /** Members of a body. A member without a value is left out. */
 type Members = Readonly<Record<string, JsonValue | undefined>>

@@ -1,10 +1,14 @@
-import type { AnswerForms } from '../../make/answer-text.ts'
-import type { SchemaDialect } from '../../schema/dialects.ts'
-import { lowerSchema, type LoweredSchema, type SchemaPlace } from '../../schema/lower-schema.ts'
-import { merged } from '../../types/guards.ts'
-import type { JsonObject } from '../../types/json.ts'
-import type { ToolSpec } from '../../types/request.ts'
-import type { Warn } from '../../types/warning.ts'
+import type { AnswerForms } from '../../core/answer/answer-text.ts'
+import type { SchemaDialect } from '../../core/schema/dialects.ts'
+import {
+  lowerSchema,
+  type LoweredSchema,
+  type SchemaPlace,
+} from '../../core/schema/lower-schema.ts'
+import { merged } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { ToolSpec } from '../../core/types/request.ts'
+import type { Warn } from '../../core/types/warning.ts'
 
 /** Lowers the schemas of one request, and keeps what is needed to read the answer. */
 export interface SchemaLowering {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
 import { serve, startSse } from '../../support/http-server.ts'
 import {
   bodyOf,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { sseSplitter } from '../../../src/http/sse.ts'
 import { messageDecoder } from '../../../src/providers/anthropic/decode.ts'
+import { sseSplitter } from '../../../src/providers/http/sse.ts'
 import { decodeBytes } from '../../support/decode-bytes.ts'
 import { block, head, named, recordings, tail, text, toolUse } from './support.ts'
 

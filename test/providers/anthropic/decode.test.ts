@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelEvent } from '../../../src/types/events.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
 import {
   block,
   decode,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
-import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { Message } from '../../../src/types/message.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
-import type { ModelResponse } from '../../../src/types/response.ts'
+import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
+import type { Message } from '../../../src/core/types/message.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
+import type { ModelResponse } from '../../../src/core/types/response.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import {
   hasLlama,
   startLlama,

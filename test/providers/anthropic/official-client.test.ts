@@ -1,8 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
 import {
   block,
   eventsOf,

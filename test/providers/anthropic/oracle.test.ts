@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../../src/types/message.ts'
-import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
+import type { Message } from '../../../src/core/types/message.ts'
+import type { ModelRequest, ToolSpec } from '../../../src/core/types/request.ts'
 import { bodyOf, shared } from './support.ts'
 
 /** The provider's own description of its requests; `../shared/oracles` holds one for each generation of the API. */

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { AdapterError } from '../../../src/errors/errors.ts'
+import type { AdapterError } from '../../../src/core/errors/errors.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ModelResponse } from '../../../src/core/types/response.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ModelResponse } from '../../../src/types/response.ts'
 import { eventsOf, recordings, request, shared, stubbed, type Recording } from './support.ts'
 
 /** The facts of a recording, from an independent reducer, or written down with an invented one. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { Message, Part, ToolCall } from '../../../src/core/types/message.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message, Part, ToolCall } from '../../../src/types/message.ts'
 
 const user = (content: Message['content']): Message => ({ role: 'user', content })
 const system = (content: Message['content']): Message => ({ role: 'system', content })

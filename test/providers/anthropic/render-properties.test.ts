@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { Message, Part } from '../../../src/core/types/message.ts'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message, Part } from '../../../src/types/message.ts'
 import { transcript } from '../../support/arbitraries.ts'
 import { request, shared } from './support.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
+import type { JsonObject, JsonValue } from '../../../src/core/types/json.ts'
+import type { ModelRequest, ToolSpec } from '../../../src/core/types/request.ts'
 import { renderRequest } from '../../../src/providers/anthropic/render-request.ts'
 import { warningList } from '../../../src/providers/shared/call.ts'
-import type { JsonObject, JsonValue } from '../../../src/types/json.ts'
-import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 const weather: ToolSpec = {

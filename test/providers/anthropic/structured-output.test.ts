@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import {
   decode,
   eventsOf,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cohereRerank } from '../../../src/cohere.ts'
-import type { RerankRequest } from '../../../src/types/models.ts'
+import type { RerankRequest } from '../../../src/core/types/models.ts'
 import { json, sentJson, stubFetch } from '../../models/support.ts'
 
 const documents = ['a heron', 'a kestrel', 'a wren']

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
 import { bodySplitter, jsonSplitter } from '../../../src/providers/gemini/split-body.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
 import { decodeBytes } from '../../support/decode-bytes.ts'
 import { bareDecoder, chunk, eventsOf, lastChunk, sseBody, stubbed } from './support.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ToolCall } from '../../../src/core/types/message.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode-calls.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ToolCall } from '../../../src/types/message.ts'
 import { chunk, decode, fold, lastChunk, request } from './support.ts'
 
 const call = (name: string, rest: JsonObject = {}): JsonObject => ({

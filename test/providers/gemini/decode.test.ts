@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/decode.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
 import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } from './support.ts'
 
 const types = (events: readonly ModelEvent[]): string[] => events.map(({ type }) => type)

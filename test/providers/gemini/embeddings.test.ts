@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { embeddingTasks, type EmbeddingRequest } from '../../../src/core/types/models.ts'
 import { geminiEmbeddings } from '../../../src/gemini.ts'
-import { embeddingTasks, type EmbeddingRequest } from '../../../src/types/models.ts'
 import { json, sentJson, stubFetch } from '../../models/support.ts'
 
 function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { parseJson } from '../../../src/core/types/guards.ts'
 import { parseFailure } from '../../../src/providers/gemini/failure.ts'
-import { parseJson } from '../../../src/types/guards.ts'
 import { eventsOf, generated, stubbed } from './support.ts'
 
 interface GoogleError {

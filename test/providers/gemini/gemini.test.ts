@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { gemini } from '../../../src/gemini.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
 import { sendJson, serve, startSse } from '../../support/http-server.ts'
 import {
   chunk,

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { ImageRequest } from '../../../src/core/types/media.ts'
 import { geminiImages } from '../../../src/gemini.ts'
-import type { ImageRequest } from '../../../src/types/media.ts'
 import { inline, request, sentJson, shared, stubFetch } from '../../models/support.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 const recording = shared('fixtures/open/gemini/gemini-image-output-01')
 const blocked = shared('fixtures/open/vertex/gemini-imagen-prompt-blocked-01')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { ImageRequest } from '../../../src/core/types/media.ts'
 import { geminiImages } from '../../../src/gemini.ts'
-import type { ImageRequest } from '../../../src/types/media.ts'
 import { inline, json, request, sentJson, stubFetch } from '../../models/support.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 const png = makePng({ width: 3, height: 2 })
 const { base64 } = inline(png) as { base64: string }

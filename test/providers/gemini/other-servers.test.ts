@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/types/json.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
 import { chunk, eventsOf, fold, lastChunk, sseBody, stubbed } from './support.ts'
 
 /** Members of a chunk and its parts that some servers send as null. */

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { AdapterError } from '../../../src/errors/errors.ts'
+import type { AdapterError } from '../../../src/core/errors/errors.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ModelResponse } from '../../../src/core/types/response.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import type { WireAnswer } from '../../../src/providers/gemini/decode.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ModelResponse } from '../../../src/types/response.ts'
 import { hasShared } from '../../support/recordings.ts'
 import {
   eventsOf,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { Message, Part } from '../../../src/core/types/message.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message, Part } from '../../../src/types/message.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 function contentsOf(

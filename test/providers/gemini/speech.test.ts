@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { SpeechEvent } from '../../../src/contracts/adapter.ts'
+import type { SpeechEvent } from '../../../src/core/contracts/adapter.ts'
+import { sampleFormatOf, wavChunks } from '../../../src/core/messages/wav.ts'
+import type { SpeechRequest } from '../../../src/core/types/models.ts'
 import { geminiSpeech } from '../../../src/gemini.ts'
 import { createEngine, imageToBytes, speak } from '../../../src/index.ts'
-import { sampleFormatOf, wavChunks } from '../../../src/make/wav.ts'
-import type { SpeechRequest } from '../../../src/types/models.ts'
 import { sineWav } from '../../models/audio.ts'
 import { json, sentJson, shared, stubFetch } from '../../models/support.ts'
-import { hasOracles, loadOracle } from '../../server/wire/shared.ts'
+import { hasOracles, loadOracle } from '../../testing/server/wire/shared.ts'
 
 const wav = sineWav(0.1)
 const pcm = Buffer.from(wav.subarray(44)).toString('base64')

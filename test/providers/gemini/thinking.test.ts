@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import type { ReasoningEffort } from '../../../src/core/types/request.ts'
 import {
   modelFamily,
   renderRequest,
   thinkingConfig,
 } from '../../../src/providers/gemini/render-request.ts'
-import type { ReasoningEffort } from '../../../src/types/request.ts'
 import { request } from './support.ts'
 
 const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'max']

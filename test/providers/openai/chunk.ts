@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/types/json.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
 
 /** A chunk of a chat answer. */
 export function chunk(

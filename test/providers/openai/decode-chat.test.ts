@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/types/json.ts'
 import { openai } from '../../../src/openai.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
 import { sse } from '../../support/http-server.ts'
 import { call, chunk } from './chunk.ts'
 import { eventsOf, eventsOfBytes, generated, streamed } from './decode.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/types/json.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
 import { sse } from '../../support/http-server.ts'
 import { eventsOf, eventsOfBytes, generated, streamed } from './decode.ts'
 

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import type { EmbeddingRequest } from '../../../src/core/types/models.ts'
 import { createEngine, embed } from '../../../src/index.ts'
 import { openaiEmbeddings } from '../../../src/openai.ts'
 import { createFakeServer } from '../../../src/server.ts'
-import type { EmbeddingRequest } from '../../../src/types/models.ts'
 import { json, sentJson, stubFetch } from '../../models/support.ts'
 
 function request(fields: Partial<EmbeddingRequest> = {}): EmbeddingRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
-import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
 import { gemini } from '../../../src/gemini.ts'
 import {
   createEngine,

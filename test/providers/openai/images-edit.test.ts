@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import type { ImageRequest } from '../../../src/core/types/media.ts'
 import { openaiImages } from '../../../src/openai.ts'
-import type { ImageRequest } from '../../../src/types/media.ts'
 import {
   inline,
   json,
@@ -13,7 +13,7 @@ import {
   type FormPart,
   type SentCall,
 } from '../../models/support.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 const cat = makePng({ width: 3, height: 2 })
 const deep = makePng({ width: 3, height: 2, bitDepth: 16, colorType: 6 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openaiImages } from '../../../src/openai.ts'
-import { virtualClock } from '../../../src/testing/virtual-clock.ts'
+import { virtualClock } from '../../../src/testing/fakes/virtual-clock.ts'
 import { inline, json, request, stubFetch } from '../../models/support.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 const asked = request({ model: 'gpt-image-1' })
 

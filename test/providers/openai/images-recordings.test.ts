@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { ImageRequest } from '../../../src/core/types/media.ts'
 import { openaiImages } from '../../../src/openai.ts'
-import type { ImageRequest } from '../../../src/types/media.ts'
 import {
   inline,
   json,
@@ -13,7 +13,7 @@ import {
   textFields,
   type SentCall,
 } from '../../models/support.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 interface Meta {
   readonly status: number

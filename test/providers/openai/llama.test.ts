@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
+import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { chat, createEngine, listModels, tool, user } from '../../../src/index.ts'
 import { openai, openaiChat } from '../../../src/openai.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
 import {
   hasLlama,
   llamaKey,

@@ -5,7 +5,7 @@ import { openaiModeration } from '../../../src/openai.ts'
 import { moderationResult } from '../../../src/testing.ts'
 import { inline, json, sentJson, shared, stubFetch } from '../../models/support.ts'
 import { hasShared, recordedCases } from '../../support/recordings.ts'
-import { makePng } from '../../vision/make-png.ts'
+import { makePng } from '../vision/make-png.ts'
 
 function asking(fields: Partial<ModerationRequest> = {}): ModerationRequest {
   return { input: ['a text'], providerOptions: {}, metadata: {}, ...fields }

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message } from '../../../src/types/message.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { Message } from '../../../src/core/types/message.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
 /** OpenAI's own description of its bodies, which lies beside the repository. */

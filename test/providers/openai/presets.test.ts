@@ -1,4 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { defined } from '../../../src/core/types/guards.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
+import type { Warning } from '../../../src/core/types/warning.ts'
 import { createEngine, embed, EngineError, generate, jsonSchema, user } from '../../../src/index.ts'
 import {
   openai,
@@ -10,10 +14,6 @@ import {
   type OpenAiOptions,
   type OpenAiPreset,
 } from '../../../src/openai.ts'
-import { defined } from '../../../src/types/guards.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
-import type { Warning } from '../../../src/types/warning.ts'
 import { hasShared, recordedCases } from '../../support/recordings.ts'
 import { play, recordedJson } from './recording.ts'
 import { readAll, request, weather } from './request.ts'

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ChatAdapter } from '../../../src/contracts/adapter.ts'
-import { isAllmError, type AllmError } from '../../../src/errors/errors.ts'
+import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
+import { isAllmError, type AllmError } from '../../../src/core/errors/errors.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
+import type { ModelResponse } from '../../../src/core/types/response.ts'
+import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { openai, type OpenAiOptions } from '../../../src/openai.ts'
-import { collectEventsSync } from '../../../src/run/read-stream.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
-import type { ModelResponse } from '../../../src/types/response.ts'
 import { recordedCases, type RecordedCase } from '../../support/recordings.ts'
 
 /** One recorded answer. */

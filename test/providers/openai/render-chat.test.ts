@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { Message } from '../../../src/types/message.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { Message } from '../../../src/core/types/message.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
 import { request, sentBody, weather } from './request.ts'
 
 /** The body of a request to Chat Completions, without the members of every streamed body. */

@@ -1,8 +1,8 @@
-import type { AdapterOptions } from '../../../src/contracts/adapter.ts'
+import type { AdapterOptions } from '../../../src/core/contracts/adapter.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
+import type { JsonObject } from '../../../src/core/types/json.ts'
+import type { ModelRequest, ToolSpec } from '../../../src/core/types/request.ts'
 import { openai, type OpenAiOptions } from '../../../src/openai.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
-import type { JsonObject } from '../../../src/types/json.ts'
-import type { ModelRequest, ToolSpec } from '../../../src/types/request.ts'
 
 /** A small request. Given fields replace its own. */
 export function request(fields: Partial<ModelRequest> = {}): ModelRequest {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { SpeechEvent } from '../../../src/contracts/adapter.ts'
+import type { SpeechEvent } from '../../../src/core/contracts/adapter.ts'
+import type { SpeechRequest } from '../../../src/core/types/models.ts'
 import { openaiSpeech } from '../../../src/openai.ts'
-import type { SpeechRequest } from '../../../src/types/models.ts'
 import { mpegFile, mpegFrames, sineWav, wav64 } from '../../models/audio.ts'
 import { json, sentJson, stubFetch } from '../../models/support.ts'
-import { hasOracles, loadOracle } from '../../server/wire/shared.ts'
+import { hasOracles, loadOracle } from '../../testing/server/wire/shared.ts'
 
 const wav = sineWav(0.2)
 

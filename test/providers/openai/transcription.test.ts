@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { bytesToBase64 } from '../../../src/make/media.ts'
+import { bytesToBase64 } from '../../../src/core/messages/media.ts'
+import type { InlineFile } from '../../../src/core/types/media.ts'
+import type { TranscriptionRequest } from '../../../src/core/types/models.ts'
 import { openaiTranscription } from '../../../src/openai.ts'
-import type { InlineFile } from '../../../src/types/media.ts'
-import type { TranscriptionRequest } from '../../../src/types/models.ts'
 import { sineWav } from '../../models/audio.ts'
 import { json, parseMultipart, stubFetch, textFields } from '../../models/support.ts'
 

@@ -5,9 +5,9 @@ import {
   type AnsweredCall,
   type CallSink,
 } from '../../../src/adapter.ts'
-import { AdapterError } from '../../../src/errors/errors.ts'
+import { AdapterError } from '../../../src/core/errors/errors.ts'
+import type { ModelEvent } from '../../../src/core/types/events.ts'
 import { virtualClock } from '../../../src/testing.ts'
-import type { ModelEvent } from '../../../src/types/events.ts'
 
 const call: AnsweredCall = { provider: 'parrot', requestId: 'run' }
 

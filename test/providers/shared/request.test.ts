@@ -9,8 +9,8 @@ import {
   toolNames,
   warningList,
 } from '../../../src/adapter.ts'
+import type { ReasoningEffort } from '../../../src/core/types/request.ts'
 import { fileFromUrl, imageFromUrl, modelRequest, type Message } from '../../../src/index.ts'
-import type { ReasoningEffort } from '../../../src/types/request.ts'
 
 test('settings are sent under the names of the API, and those that it does not have are told', () => {
   const { warnings, warn } = warningList()

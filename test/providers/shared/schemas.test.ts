@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { requestSchemas } from '../../../src/adapter.ts'
+import { geminiJson, openaiStrict } from '../../../src/core/schema/dialects.ts'
+import type { JsonObject, JsonValue } from '../../../src/core/types/json.ts'
+import type { ModelRequest } from '../../../src/core/types/request.ts'
 import { chat, createEngine, tool, user } from '../../../src/index.ts'
 import { renderRequest } from '../../../src/providers/gemini/render-request.ts'
-import { geminiJson, openaiStrict } from '../../../src/schema/dialects.ts'
 import { fake } from '../../../src/testing.ts'
-import type { JsonObject, JsonValue } from '../../../src/types/json.ts'
-import type { ModelRequest } from '../../../src/types/request.ts'
 
 const lowered = (schema: JsonObject, dialect = geminiJson): JsonObject =>
   requestSchemas('acme', () => undefined).tool({ name: 'a', description: '', schema }, 0, dialect)

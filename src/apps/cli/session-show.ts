@@ -1,0 +1,134 @@
+import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
+import type { RunProgress, Session } from '../../core/types/session.ts'
+import { legalOperations } from '../../engine/session/changes.ts'
+import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
+import { describeFailure } from './describe-error.ts'
+import { readSession } from './files.ts'
+import { say, styleFor, visible, visibleJson, visibleLine, type Io, type Style } from './io.ts'
+import { json, sourceLines } from './narrator.ts'
+
+/** The width of the longest role and a space. */
+const leadWidth = 10
+
+/** `allm-ts session show`: prints a saved session. */
+export const sessionShowCommand: Command = {
+  name: 'session show',
+  summary: 'print a saved session: transcript, status, and the operations that are legal next',
+  synopsis: '<file> [options]',
+  options: { json: { help: 'print the session as JSON, of the newest version' } },
+  notes: [
+    'It reads the output of Session.stringify and allm-ts chat --session, and the folder of a session in a fileStore.',
+  ],
+  examples: [
+    ['session show talk.json', 'print a saved chat'],
+    ['session show sessions/order-7 --json', 'a session of a fileStore, as JSON'],
+  ],
+  positionals: [1, 1],
+  run,
+}
+
+async function run(call: CommandCall): Promise<number> {
+  const { io, positionals } = call
+  const [path = ''] = positionals
+  const session = await readSession(path)
+  if (session === undefined)
+    throw usageError(`cannot read ${path}: file not found; name the file of a session`)
+  const text = call.flag('json')
+    ? visibleJson(JSON.stringify(session, null, 2))
+    : transcript(session, io)
+  say(io.stdout, `${text}\n`)
+  return exitCodes.ok
+}
+
+/** A session as text: its messages, what it waits for, and the operations that are legal. */
+function transcript(session: Session, io: Io): string {
+  const style = styleFor(io.stdout, io.env)
+  const { id, status, thread, run: progress } = session
+  const count = thread.messages.length
+  return [
+    `session ${visibleLine(id)} · ${style.bold(status)} · ${count === 1 ? '1 message' : `${count} messages`}`,
+    '',
+    ...thread.messages.flatMap((message) => messageLines(message, style)),
+    '',
+    ...waitingLines(session, io),
+    ...(progress === undefined || status !== 'idle'
+      ? []
+      : [`cut       ${cutWords[progress.phase]}`]),
+    `legal     ${legalOperations(session)
+      .map((name) => `Session.${name}`)
+      .join(', ')}`,
+  ].join('\n')
+}
+
+/** Where a run was cut. */
+const cutWords: Readonly<Record<RunProgress['phase'], string>> = {
+  model: 'during an answer',
+  tools: 'while tools were running',
+  waiting: 'while it waited',
+  between: 'between two steps',
+}
+
+function messageLines(message: Message, style: Style): readonly string[] {
+  const { role, toolCalls = [], toolCallId } = message
+  const text = visible(messageText(message)) + mediaNote(message)
+  const lead = role.padEnd(leadWidth)
+  const marks = marksOf(message)
+  const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
+  const body = toolCallId === undefined ? text : `${visibleLine(toolCallId)} → ${text}`
+  const calls = toolCalls.map(callLine)
+  const lines = body === '' ? [] : indent(lead, body + mark)
+  return [
+    ...lines,
+    ...calls.map(
+      (line, index) =>
+        (index === 0 && body === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
+    ),
+    ...sourceLines(message).map((line) => ' '.repeat(leadWidth) + style.dim(line)),
+  ]
+}
+
+function indent(lead: string, text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line, index) => (index === 0 ? lead : ' '.repeat(lead.length)) + line)
+}
+
+function mediaNote({ content }: Message): string {
+  if (typeof content === 'string') return ''
+  const notes = (['image', 'file'] as const).map((kind) => {
+    const count = content.filter(({ type }) => type === kind).length
+    return count === 0 ? '' : ` [${count === 1 ? `1 ${kind}` : `${count} ${kind}s`}]`
+  })
+  return notes.join('')
+}
+
+function marksOf({ metadata = {} }: Message): string {
+  const marks = [
+    metadata['partial'] === true ? 'cut' : '',
+    metadata['interrupted'] === undefined ? '' : 'interrupted',
+    metadata['askUser'] === true ? 'question' : '',
+    metadata['answeredByUser'] === true ? 'answered by the user' : '',
+    metadata['denied'] === true ? 'denied' : '',
+    metadata['pending'] === true ? 'no result yet' : '',
+    metadata['lateResultOf'] === undefined ? '' : 'late result, not the user',
+  ]
+  return marks.filter((mark) => mark !== '').join(', ')
+}
+
+/** Everything that the session waits for, or why its run ended early. */
+function waitingLines(session: Session, io: Io): readonly string[] {
+  const { pendingQuestion, pendingApprovals, pendingToolCalls, haltedReason, error } = session
+  return [
+    ...(pendingQuestion === undefined
+      ? []
+      : [`waits     for the user: ${visible(pendingQuestion)}`]),
+    ...pendingApprovals.map((call) => `waits     for approval of ${callLine(call)}`),
+    ...pendingToolCalls.map((call) => `waits     for the result of ${callLine(call)}`),
+    ...(haltedReason === undefined ? [] : [`stopped   ${visibleLine(haltedReason)}`]),
+    ...(error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]),
+  ]
+}
+
+function callLine({ id, name, arguments: args }: ToolCall): string {
+  return `${visibleLine(name)} ${json(args)} (${visibleLine(id)})`
+}

@@ -1,0 +1,309 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { Message, Part, Source } from '../../../core/types/message.ts'
+import type { Session, SessionCommand } from '../../../core/types/session.ts'
+import { clockTime } from './format.ts'
+import { firstLine } from './hostile.ts'
+import { innerRunsOf, innerSessionOf, type InnerRun, type InnerRuns } from './inner.ts'
+import { JsonView } from './json-view.tsx'
+import { Address, Badge, Picture, Text } from './parts.tsx'
+import {
+  callWords,
+  errorChain,
+  jsonOf,
+  partsOf,
+  transcriptOf,
+  type CallItem,
+  type TranscriptItem,
+} from './transcript.ts'
+
+const roleWords: Readonly<Record<Message['role'], string>> = {
+  system: 'instructions',
+  user: 'user',
+  assistant: 'model',
+  tool: 'tool',
+}
+
+/** The messages that are drawn before "show earlier". */
+const shownMessages = 150
+
+const noRuns: InnerRuns = new Map()
+
+/** The conversation as of a moment. */
+export function TranscriptView({
+  session,
+  decided,
+  instructions,
+  inner = noRuns,
+  onFork,
+}: {
+  session: Session
+  /** The commands that nobody has taken yet. */
+  decided?: readonly SessionCommand[] | undefined
+  instructions?: string | undefined
+  /** The runs of agents inside of its calls. */
+  inner?: InnerRuns | undefined
+  /** Forks with this message edited. Absent where nothing can be changed. */
+  onFork?: ((index: number) => void) | undefined
+}): JSX.Element {
+  const items = useMemo(() => transcriptOf(session, decided), [session, decided])
+  const [limit, setLimit] = useState(shownMessages)
+  return (
+    <div class="transcript">
+      {instructions !== undefined && instructions !== '' && (
+        <article class="message system">
+          <header>
+            <b>instructions</b> <span class="quiet-text">added by the engine, as it is now</span>
+          </header>
+          <details>
+            <summary>{firstLine(instructions, 80)}</summary>
+            <p class="text">
+              <Text text={instructions} />
+            </p>
+          </details>
+        </article>
+      )}
+      {items.length === 0 && <p class="empty">Nothing has been said yet.</p>}
+      {items.length > limit && (
+        <button type="button" class="more" onClick={() => setLimit(limit * 4)}>
+          show earlier messages ({items.length - limit})
+        </button>
+      )}
+      {items.slice(-limit).map((item) => (
+        <MessageView key={item.index} item={item} inner={inner} onFork={onFork} />
+      ))}
+      {session.error !== undefined && (
+        <article class="message error">
+          <header>
+            <b>failed</b>
+          </header>
+          {errorChain(session.error).map((error, index) => (
+            <p key={index} class="text">
+              {index > 0 && <span class="quiet-text">before it: </span>}
+              <code>{firstLine(error.reason, 60)}</code> <Text text={error.message} />
+            </p>
+          ))}
+        </article>
+      )}
+      {session.status === 'halted' && (
+        <p class="halted">
+          <span aria-hidden="true">■</span> stopped: {firstLine(session.haltedReason ?? '', 120)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function MessageView({
+  item,
+  inner,
+  onFork,
+}: {
+  item: TranscriptItem
+  inner: InnerRuns
+  onFork: ((index: number) => void) | undefined
+}): JSX.Element {
+  const { message, marks, calls, at, index } = item
+  const parts = partsOf(message)
+  return (
+    <article
+      class={`message ${message.role}`}
+      aria-label={`${roleWords[message.role]} message ${index + 1}`}
+    >
+      <header>
+        <b>{roleWords[message.role]}</b>
+        {marks.map(({ label, tone }) => (
+          <Badge key={label} tone={tone}>
+            {label}
+          </Badge>
+        ))}
+        <span class="space" />
+        {onFork !== undefined && (
+          <button type="button" class="quiet small" onClick={() => onFork(index)}>
+            Edit and fork<span class="unseen-text"> from message {index + 1}</span>
+          </button>
+        )}
+        {at !== undefined && <time class="quiet-text">{clockTime(at, at)}</time>}
+      </header>
+      {parts.map((part, number) => (
+        <PartView key={number} part={part} />
+      ))}
+      {calls.map((call) => (
+        <CallView key={call.call.id} item={call} run={inner.get(call.call.id)} onFork={onFork} />
+      ))}
+      {message.sources !== undefined && message.sources.length > 0 && (
+        <Sources sources={message.sources} />
+      )}
+      {parts.length === 0 && calls.length === 0 && <p class="text quiet-text">(empty)</p>}
+    </article>
+  )
+}
+
+function PartView({ part }: { part: Part }): JSX.Element {
+  switch (part.type) {
+    case 'text':
+      return (
+        <p class="text">
+          <Text text={part.text} />
+        </p>
+      )
+    case 'reasoning':
+      return (
+        <details class="reasoning">
+          <summary>reasoning{part.text === '' ? ' (hidden by the provider)' : ''}</summary>
+          <p class="text">
+            <Text text={part.text} />
+          </p>
+        </details>
+      )
+    case 'image':
+      return <Picture image={part.image} />
+    case 'file':
+      return (
+        <p class="file">
+          <span class="quiet-text">file </span>
+          <Picture image={part.file} />
+        </p>
+      )
+    case 'provider_item':
+      return (
+        <details>
+          <summary>an item of {firstLine(part.provider, 60)}</summary>
+          <JsonView value={part.item} />
+        </details>
+      )
+  }
+}
+
+function CallView({
+  item,
+  run,
+  onFork,
+}: {
+  item: CallItem
+  run: InnerRun | undefined
+  onFork: ((index: number) => void) | undefined
+}): JSX.Element {
+  const { call, result, resultIndex, state, marks, approvedArguments, question } = item
+  const { label, sign, tone } = callWords[state]
+  return (
+    <section class={`call ${state}`} aria-label={`call of ${firstLine(call.name, 60)}`}>
+      <header>
+        <code class="tool-name">
+          <Text text={call.name} length={100} />
+        </code>
+        <Badge tone={tone}>
+          <span aria-hidden="true">{sign}</span> {label}
+        </Badge>
+        {marks.map((mark) => (
+          <Badge key={mark.label} tone={mark.tone}>
+            <Text text={mark.label} length={200} />
+          </Badge>
+        ))}
+        <span class="space" />
+        {onFork !== undefined &&
+          resultIndex !== undefined &&
+          (state === 'done' || state === 'failed') && (
+            <button type="button" class="quiet small" onClick={() => onFork(resultIndex)}>
+              Edit<span class="unseen-text"> the result of {firstLine(call.name, 60)}</span> and
+              fork
+            </button>
+          )}
+      </header>
+      <div class="sides">
+        <div class="arguments">
+          <JsonView value={call.arguments} />
+          {approvedArguments !== undefined && (
+            <>
+              <p class="quiet-text">approved as</p>
+              <JsonView value={approvedArguments} />
+            </>
+          )}
+        </div>
+        {question !== undefined && (
+          <p class="text question">
+            <Text text={question} />
+          </p>
+        )}
+        {question === undefined && result !== undefined && <ResultView message={result} />}
+      </div>
+      {run !== undefined && (
+        <InnerView name={call.name} run={run} isUnderWay={!endStates.has(state)} />
+      )}
+    </section>
+  )
+}
+
+const endStates: ReadonlySet<CallItem['state']> = new Set([
+  'done',
+  'failed',
+  'denied',
+  'interrupted',
+])
+
+/** The conversation of an agent inside of its call. It is open while it goes on, and can be opened later. */
+function InnerView({
+  name,
+  run,
+  isUnderWay,
+}: {
+  name: string
+  run: InnerRun
+  isUnderWay: boolean
+}): JSX.Element {
+  const { base, events, told } = run
+  const session = useMemo(() => innerSessionOf(run), [base, events.length])
+  const inner = useMemo(() => innerRunsOf(told), [told.length])
+  const [chosen, setChosen] = useState<boolean | undefined>(undefined)
+  const isOpen = chosen ?? isUnderWay
+  const { length } = session.thread.messages
+  return (
+    <details
+      class="inner-run"
+      open={isOpen}
+      onToggle={({ currentTarget: { open } }) => {
+        if (open !== isOpen) setChosen(open)
+      }}
+    >
+      <summary>
+        inside {firstLine(name, 60)}: {length} {length === 1 ? 'message' : 'messages'}
+      </summary>
+      {isOpen && <TranscriptView session={session} inner={inner} />}
+    </details>
+  )
+}
+
+function ResultView({ message }: { message: Message }): JSX.Element {
+  const json = jsonOf(message)
+  return (
+    <div class="result">
+      {json === undefined ? (
+        partsOf(message).map((part, number) => <PartView key={number} part={part} />)
+      ) : (
+        <JsonView value={json} open={1} />
+      )}
+    </div>
+  )
+}
+
+function Sources({ sources }: { sources: readonly Source[] }): JSX.Element {
+  return (
+    <ol class="sources" aria-label="Sources">
+      {sources.slice(0, 50).map(({ title, url, text }, index) => (
+        <li key={index}>
+          {title !== undefined && (
+            <>
+              <Text text={title} length={200} />{' '}
+            </>
+          )}
+          {url !== undefined && <Address address={url} />}
+          {text !== undefined && (
+            <q>
+              <Text text={text} length={300} />
+            </q>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,257 @@
+import type { ErrorData } from '../../../core/types/error-data.ts'
+import { isObject, parseJson } from '../../../core/types/guards.ts'
+import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
+import { messageText, type Message, type Part, type ToolCall } from '../../../core/types/message.ts'
+import type { Session, SessionCommand } from '../../../core/types/session.ts'
+
+/** A message as it is shown, with the calls of an answer and their results in one place. */
+export interface TranscriptItem {
+  /** The place of the message in the thread. */
+  readonly index: number
+  readonly message: Message
+  readonly marks: readonly Mark[]
+  readonly at?: number
+  readonly calls: readonly CallItem[]
+}
+
+/** A word about a message that its text does not say. */
+export interface Mark {
+  readonly label: string
+  readonly tone: 'person' | 'error' | 'quiet' | 'tool'
+}
+
+/** A tool call and what became of it. */
+export interface CallItem {
+  readonly call: ToolCall
+  /** The place of the result in the thread, if there is one. */
+  readonly resultIndex?: number
+  readonly result?: Message
+  readonly state: CallState
+  readonly marks: readonly Mark[]
+  /** The arguments that a person approved in place of those of the model. */
+  readonly approvedArguments?: JsonObject
+  readonly question?: string
+}
+
+/** What became of a call. */
+export type CallState =
+  | 'done'
+  | 'failed'
+  | 'denied'
+  | 'interrupted'
+  | 'waiting_approval'
+  | 'waiting_answer'
+  | 'waiting_result'
+  | 'approved'
+  | 'refused'
+  | 'answered'
+  | 'running'
+  | 'not_started'
+
+/**
+ * The messages of a session in order. A result stands with its call; one without a call stands alone. What is in `decided` was said about
+ * calls that wait, and nobody has taken it yet.
+ */
+export function transcriptOf(
+  session: Session,
+  decided: readonly SessionCommand[] = [],
+): readonly TranscriptItem[] {
+  const { messages } = session.thread
+  const items: TranscriptItem[] = []
+  const used = new Set<number>()
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  for (const [index, message] of messages.entries()) {
+    if (used.has(index)) continue
+    const calls = (message.toolCalls ?? []).map((call) => {
+      const resultIndex = resultOf(messages, index, call.id)
+      if (resultIndex !== -1) used.add(resultIndex)
+      const isOpen = index === last && isUnderWay(session, message)
+      return callItem(session, call, { resultIndex, isOpen, decided })
+    })
+    const at = message.metadata?.['at']
+    items.push({
+      index,
+      message,
+      marks: messageMarks(message),
+      calls,
+      ...(typeof at === 'number' && { at }),
+    })
+  }
+  return items
+}
+
+/** The result of a call: among the tool messages that follow the answer. */
+function resultOf(messages: readonly Message[], answer: number, id: string): number {
+  for (let at = answer + 1; messages[at]?.role === 'tool'; at++) {
+    if (messages[at]?.toolCallId === id) return at
+  }
+  return -1
+}
+
+/** Whether an answer, or the calls of it, are not at their end. */
+function isUnderWay({ status, run }: Session, { metadata }: Message): boolean {
+  if (status !== 'idle') return false
+  return run?.phase === 'tools' || (run?.phase === 'model' && metadata?.['partial'] === true)
+}
+
+/** What is known of a call besides its session. */
+interface CallPlace {
+  /** -1 without a result. */
+  readonly resultIndex: number
+  /** Its answer is not at its end. */
+  readonly isOpen: boolean
+  readonly decided: readonly SessionCommand[]
+}
+
+function callItem(
+  session: Session,
+  call: ToolCall,
+  { resultIndex, isOpen, decided }: CallPlace,
+): CallItem {
+  const stored = session.thread.messages[resultIndex]
+  const known = callState(session, call, stored, isOpen)
+  const state = decidedState(known, call, session, decided) ?? known
+  // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
+  const result = state === 'running' || state === 'not_started' ? undefined : stored
+  const approved = result?.metadata?.['approvedArguments']
+  const isAsked = session.pendingToolCallId === call.id
+  return {
+    call,
+    state,
+    marks: result === undefined ? [] : resultMarks(result),
+    ...(result !== undefined && { result, resultIndex }),
+    ...(isObject(approved) && { approvedArguments: approved }),
+    ...(isAsked && session.pendingQuestion !== undefined && { question: session.pendingQuestion }),
+  }
+}
+
+function callState(
+  session: Session,
+  { id }: ToolCall,
+  result: Message | undefined,
+  isOpen: boolean,
+): CallState {
+  const { pendingApprovals, pendingToolCalls, pendingToolCallId, moreQuestions = [], run } = session
+  // While other calls of the answer run, what waits is known to the run only.
+  const asked = [...pendingApprovals, ...(run?.requested ?? [])]
+  if (asked.some((call) => call.id === id)) return 'waiting_approval'
+  const isAsked = pendingToolCallId === id || moreQuestions.some((one) => one.toolCallId === id)
+  if (isAsked) return 'waiting_answer'
+  if (pendingToolCalls.some((call) => call.id === id)) return 'waiting_result'
+  if (result === undefined) return run?.started.includes(id) === true ? 'running' : 'not_started'
+  const { metadata = {} } = result
+  if (metadata['askUser'] === true) return 'waiting_answer'
+  if (metadata['denied'] !== undefined) return 'denied'
+  if (metadata['interrupted'] === true) {
+    if (!isOpen) return 'interrupted'
+    return run?.started.includes(id) === true ? 'running' : 'not_started'
+  }
+  return metadata['isError'] === true ? 'failed' : 'done'
+}
+
+/** The state of a call that waited, and about which something was decided that nobody has taken yet. */
+function decidedState(
+  state: CallState,
+  { id }: ToolCall,
+  { pendingToolCallId }: Session,
+  decided: readonly SessionCommand[],
+): CallState | undefined {
+  for (const command of decided) {
+    // A message without a call answers the question that is open.
+    const about =
+      'toolCallId' in command
+        ? command.toolCallId
+        : command.type === 'send'
+          ? pendingToolCallId
+          : undefined
+    if (about !== id) continue
+    if (state === 'waiting_approval' && command.type === 'approve') return 'approved'
+    if (state === 'waiting_approval' && command.type === 'deny') return 'refused'
+    if (state === 'waiting_answer' && command.type === 'send') return 'answered'
+    if (state === 'waiting_result' && command.type === 'submitToolResult') return 'answered'
+  }
+  return undefined
+}
+
+/** The words for a state, with a sign, so that no state is told by its colour alone. */
+export const callWords: Readonly<
+  Record<CallState, { readonly label: string; readonly sign: string; readonly tone: Mark['tone'] }>
+> = {
+  done: { label: 'done', sign: '✓', tone: 'quiet' },
+  failed: { label: 'failed', sign: '×', tone: 'error' },
+  denied: { label: 'denied', sign: '⊘', tone: 'person' },
+  interrupted: { label: 'interrupted', sign: '⌁', tone: 'error' },
+  waiting_approval: { label: 'waits for approval', sign: '!', tone: 'person' },
+  waiting_answer: { label: 'asks', sign: '?', tone: 'person' },
+  waiting_result: { label: 'waits for a result', sign: '…', tone: 'person' },
+  approved: { label: 'approved, not run yet', sign: '◷', tone: 'person' },
+  refused: { label: 'denied, not taken yet', sign: '◷', tone: 'person' },
+  answered: { label: 'answered, not taken yet', sign: '◷', tone: 'person' },
+  running: { label: 'running', sign: '▶', tone: 'tool' },
+  not_started: { label: 'not started', sign: '○', tone: 'quiet' },
+}
+
+function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
+  const marks: Mark[] = []
+  const add = (key: string, label: string, tone: Mark['tone']): void => {
+    if (metadata[key] !== undefined && metadata[key] !== false) marks.push({ label, tone })
+  }
+  add('partial', 'partial', 'error')
+  add('paused', 'paused by the provider', 'quiet')
+  add('compacted', 'summary of earlier messages', 'quiet')
+  add('repair', 'asked again: the answer did not match', 'quiet')
+  add('structuredFinalize', 'asked for the final form', 'quiet')
+  add('lateResultOf', 'result that came later', 'tool')
+  if (role === 'tool') marks.push({ label: 'result without its call', tone: 'quiet' })
+  return marks
+}
+
+function resultMarks({ metadata = {} }: Message): readonly Mark[] {
+  const marks: Mark[] = []
+  const { reason, answeredByUser, approvedArguments, pending, reported, handoff } = metadata
+  const isInterrupted = metadata['interrupted'] === true
+  if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
+    marks.push({ label: `because: ${reason}`, tone: 'error' })
+  }
+  if (reported === true) marks.push({ label: 'may have had effects', tone: 'error' })
+  if (approvedArguments !== undefined) {
+    marks.push({ label: 'approved with other arguments', tone: 'person' })
+  }
+  if (answeredByUser === true) marks.push({ label: 'answered by a person', tone: 'person' })
+  if (pending === true) marks.push({ label: 'comes later', tone: 'quiet' })
+  if (handoff !== undefined) marks.push({ label: 'another engine goes on', tone: 'tool' })
+  return marks
+}
+
+/** The parts of a message's content, a text as one part. */
+export function partsOf({ content }: Message): readonly Part[] {
+  if (typeof content !== 'string') return content
+  return content === '' ? [] : [{ type: 'text', text: content }]
+}
+
+/** The text of a result as JSON, if it is an object or a list. */
+export function jsonOf(message: Message): JsonValue | undefined {
+  const text = messageText(message)
+  if (!/^\s*[[{]/.test(text)) return undefined
+  return parseJson(text) as JsonValue | undefined
+}
+
+/** The options of a question that can be offered as buttons: a list of texts, under any of the usual names. */
+export function choicesOf(options: JsonObject | undefined): readonly string[] {
+  if (options === undefined) return []
+  const lists = ['choices', 'options', 'suggestions'].map((name) => options[name])
+  const list =
+    lists.find((value) => Array.isArray(value)) ?? Object.values(options).find(Array.isArray)
+  if (!Array.isArray(list)) return []
+  return list.slice(0, 12).flatMap((choice: unknown) => {
+    if (typeof choice === 'string') return [choice]
+    if (!isObject(choice)) return []
+    const text = choice['value'] ?? choice['label']
+    return typeof text === 'string' ? [text] : []
+  })
+}
+
+/** An error and everything that led to it, the last failure first. */
+export function errorChain(error: ErrorData): readonly ErrorData[] {
+  return [error, ...(error.causes ?? []).toReversed()]
+}

@@ -1,0 +1,421 @@
+import {
+  itemAt,
+  itemsOf,
+  noItems,
+  sharedList,
+  withItem,
+  type SharedList,
+} from '../base/shared-list.ts'
+import { errorFromJSON } from '../errors/error-json.ts'
+import { isAllmError, type AllmError } from '../errors/errors.ts'
+import { interruptedMessage } from '../messages/tool-messages.ts'
+import type { ErrorData } from '../types/error-data.ts'
+import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
+import { assertNever, defined } from '../types/guards.ts'
+import type { JsonValue } from '../types/json.ts'
+import { messageText, type Message, type Thread, type ToolCall } from '../types/message.ts'
+import {
+  type AnswerUsage,
+  type FinishReason,
+  type ModelResponse,
+  type Usage,
+} from '../types/response.ts'
+import type {
+  ChatOutcome,
+  ChatStep,
+  HaltedReason,
+  PartialResult,
+  PendingApproval,
+  ToolHalt,
+} from '../types/results.ts'
+import type { AnswerFacts, Session, StoredResult } from '../types/session.ts'
+import type { Warning } from '../types/warning.ts'
+import {
+  addImage,
+  addItem,
+  addSources,
+  clearDraft,
+  closeBlock,
+  draftMessage,
+  growBlock,
+  growCall,
+  messageDraft,
+  openCall,
+  setCall,
+  type MessageDraft,
+} from './message-builder.ts'
+
+/** How a message ended, as in its last event. */
+export type MessageEnd = Omit<Extract<ModelEvent, { type: 'message_completed' }>, 'type' | 'usage'>
+
+/**
+ * Everything that a run emitted so far, folded. Plain values: make one with `createCollector`, read it with `toResponse`,
+ * `toStepResult` and `toChatResult`.
+ */
+export interface Collector extends MessageDraft {
+  /** The thread that the run started from, with every completed step's messages added. */
+  thread: Thread
+  /** The number of events folded. */
+  count: number
+  requestId: string
+  provider: string
+  id: string | undefined
+  model: string | undefined
+  usage: Usage
+  /** What the run had used before it was cut, besides the answer under way. */
+  spent: Usage
+  /** What results of earlier parts of this run have told. It is in no later result. */
+  told?: Usage | undefined
+  warnings: readonly Warning[]
+  end: MessageEnd | undefined
+  error: ErrorData | undefined
+  /** A message was started and its step is not completed. */
+  active: boolean
+  /** The calls of this step whose handlers were started. */
+  started: readonly string[]
+  /** The results of this step that are not a message yet. */
+  results: readonly StoredResult[]
+  /** The tool messages of this step, in the order of arrival. */
+  toolMessages: readonly Message[]
+  /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
+  tail: SharedList<Message>
+  /** The halts of this step, in the order of arrival. */
+  halts: readonly ToolHalt[]
+  /** The calls of this step that wait for approval, in the order of arrival. */
+  requested: readonly PendingApproval[]
+  /** The questions of the last completed step, in the order of its calls. */
+  questions: readonly ToolHalt[]
+  /** The other halts of the last completed step, in the order of its calls. */
+  halted: readonly ToolHalt[]
+  /** The calls of the last completed step that wait for approval, in the order of its calls. */
+  approvals: readonly PendingApproval[]
+  /** The number of completed answers. */
+  answers: number
+  steps: readonly ChatStep[]
+  /** Why the loop ends, as in its last step. */
+  haltedReason: HaltedReason | undefined
+  result: ChatOutcome | undefined
+  /** The agents inside calls that have no result yet. They outlive the step of their call. */
+  inner: readonly InnerRun[]
+  /** What the agents inside calls have used since the run was entered, answer by answer. */
+  innerAnswers?: readonly AnswerUsage[]
+}
+
+/** The run of an agent inside a call. */
+export interface InnerRun {
+  readonly callId: string
+  /** The session that the inner run goes on from. */
+  readonly base: Session
+  /** The fold of its events since. */
+  readonly state: Collector
+  /** Whether this run has entered it. Otherwise an earlier one has, and it waits since. */
+  readonly entered: boolean
+}
+
+/** The state before the first event of a run that starts from `thread`. */
+export function createCollector(thread: Thread = { messages: [], metadata: {} }): Collector {
+  return {
+    thread,
+    count: 0,
+    requestId: '',
+    provider: '',
+    id: undefined,
+    model: undefined,
+    ...noMessage(),
+    spent: {},
+    error: undefined,
+    questions: none,
+    halted: none,
+    approvals: none,
+    answers: 0,
+    steps: none,
+    haltedReason: undefined,
+    result: undefined,
+    inner: none,
+  }
+}
+
+/** What the state has of a message and its tools before the message starts. */
+function noMessage() {
+  // A spread with so many keys after it costs 25 µs on Node 20, and every answer needs two.
+  return Object.assign(messageDraft(), {
+    usage: {},
+    warnings: none,
+    end: undefined,
+    active: false,
+    started: none,
+    results: none,
+    toolMessages: none,
+    tail: noItems,
+    halts: none,
+    requested: none,
+  } satisfies Partial<Collector>)
+}
+
+/** Lists in a state are replaced and never changed, so all states share the empty one. */
+export const none: readonly never[] = Object.freeze([])
+
+/** `foldEvent` for the events of a model, so that a program that runs no tools does not have the fold of theirs. */
+export function foldModelEvent(state: Collector, event: ModelEvent): void {
+  state.count++
+  switch (event.type) {
+    case 'text_delta':
+      // The path of most events: a delta of the open block is one append.
+      if (state.openKind === 'text' && state.openIndex === event.index) {
+        state.openText += event.delta
+      } else growBlock(state, 'text', event.index, event.delta)
+      return
+    case 'text_completed':
+      closeBlock(state, 'text', event.index, event)
+      if (event.sources !== undefined) addSources(state, event.sources)
+      return
+    case 'reasoning_delta':
+      growBlock(state, 'reasoning', event.index, event.delta)
+      return
+    case 'reasoning_completed':
+      if (event.item === undefined) closeBlock(state, 'reasoning', event.index, event)
+      else addItem(state, event.item)
+      return
+    case 'tool_call_started':
+      openCall(state, event.id, event.name)
+      markCalls(state)
+      return
+    case 'tool_call_delta':
+      growCall(state, event.id, event.argumentsDelta)
+      markCalls(state)
+      return
+    case 'tool_call_completed':
+      setCall(state, event.call)
+      markCalls(state)
+      return
+    case 'image_completed':
+      addImage(state, event.image)
+      return
+    case 'message_started':
+      startMessage(state, event)
+      return
+    case 'message_completed':
+      completeMessage(state, event)
+      return
+    case 'raw_chunk':
+      return
+    case 'error':
+      state.error = event.error
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+type Started = Extract<StreamEvent, { type: 'message_started' }>
+
+type Completed = Extract<StreamEvent, { type: 'message_completed' }>
+
+function startMessage(state: Collector, event: Started): void {
+  clearMessage(state)
+  state.active = true
+  state.questions = none
+  state.approvals = none
+  state.requestId = event.requestId
+  state.provider = event.provider
+  state.id = event.id
+  state.model = event.model
+  state.usage = event.usage ?? {}
+  state.warnings = event.warnings ?? none
+}
+
+function completeMessage(state: Collector, event: Completed): void {
+  const { message, finishReason, rawFinishReason, metadata, output } = event
+  state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata, output })
+  state.active = true
+  state.answers++
+  if (message.toolCalls !== undefined) state.tail = tailOf(state)
+  // The latest count of each field wins.
+  if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
+}
+
+/** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
+function markCalls(state: Collector): void {
+  const at = state.tail.length
+  const added = at < state.calls.length ? itemAt(state.calls, at) : undefined
+  if (added === undefined) return
+  state.tail = withItem(state.tail, at, interruptedMessage(added.id, 'interrupted'))
+}
+
+/** The messages after the answer as it is now. */
+export function tailOf(state: Collector): SharedList<Message> {
+  return sharedList(
+    callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls),
+  )
+}
+
+/**
+ * Clears the message under way and its tools. Completed steps stay.
+ *
+ * Written out, because it is done between the first byte of an answer and its first event: `Object.assign` takes four microseconds there.
+ */
+export function clearMessage(state: Collector): void {
+  clearDraft(state)
+  state.usage = {}
+  state.warnings = none
+  state.end = undefined
+  state.active = false
+  state.started = none
+  state.results = none
+  state.toolMessages = none
+  state.tail = noItems
+  state.halts = none
+  state.requested = none
+}
+
+/** The state of a run that goes on in the middle of a step: its answer is complete, and some of its calls may be answered. */
+export function midStep(
+  thread: Thread,
+  answer: AnswerFacts,
+  message: Message,
+  toolMessages: readonly Message[] = none,
+): Collector {
+  const { requestId, provider, id, model, usage, warnings = none } = answer
+  const { finishReason, rawFinishReason, metadata } = answer
+  const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
+  const known = { requestId, provider, id, model, usage, warnings }
+  return { ...createCollector(thread), ...known, active: true, end, toolMessages }
+}
+
+/** A response, with the validated answer that its last event had. */
+export interface FoldedResponse extends ModelResponse {
+  readonly output?: JsonValue
+}
+
+/**
+ * The response so far. After the end of the answer it is the whole response, with the model's own `finishReason`, also if the
+ * run failed after it. Before that it is partial: its message is marked `partial`, and its `finishReason` is `error` if the
+ * run failed and `other` if it was left.
+ *
+ * Between two steps of a loop it is the last step's response.
+ */
+export function toResponse(state: Collector): FoldedResponse {
+  const last = state.steps.at(-1)
+  if (!state.active && last !== undefined && state.error === undefined) return last.response
+  const { end, error } = state
+  const message = currentMessage(state)
+  return defined<FoldedResponse>({
+    requestId: state.requestId,
+    id: state.id,
+    model: state.model,
+    provider: state.provider,
+    message,
+    outputText: messageText(message),
+    toolCalls: message.toolCalls ?? [],
+    finishReason: end?.finishReason ?? (error === undefined ? 'other' : 'error'),
+    rawFinishReason: end?.rawFinishReason,
+    usage: state.usage,
+    warnings: state.warnings,
+    error,
+    metadata: end?.metadata ?? {},
+    output: end?.output,
+  })
+}
+
+/** The assistant message so far: the adapter's own once it arrived, else the sum of the deltas. */
+function currentMessage(state: Collector): Message {
+  const { end } = state
+  if (end === undefined) {
+    const message = draftMessage(state, state.provider)
+    return { ...message, metadata: { partial: true } }
+  }
+  const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
+  // A simple adapter may leave the message empty and rely on the fold.
+  const message = said ? end.message : draftMessage(state, state.provider)
+  if (!isPaused(end)) return message
+  return { ...message, metadata: { ...message.metadata, paused: true } }
+}
+
+/**
+ * The messages that the step under way adds to the thread: its answer so far, and a message for each of its calls, in the
+ * order of the calls.
+ *
+ * A call without a result is answered by a marked message, so that the thread can be sent. Only the calls in `open`, which
+ * the caller has to answer, stay without a message.
+ */
+export function partialMessages(
+  state: Collector,
+  open: ReadonlySet<string> = noCalls,
+): readonly Message[] {
+  if (!state.active) return []
+  const message = currentMessage(state)
+  const calls = message.toolCalls ?? []
+  if (calls.length === 0) return message.content.length === 0 ? [] : [message]
+  const reason = interruptedReason(state)
+  const { tail } = state
+  const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
+  return [message, ...(known ? itemsOf(tail) : callMessages(state, calls, reason, open))]
+}
+
+/** A message for each call: its result, or a mark. */
+function callMessages(
+  { toolMessages, tail }: Collector,
+  calls: readonly ToolCall[],
+  reason: InterruptedReason,
+  open: ReadonlySet<string>,
+): readonly Message[] {
+  const answers = new Map(toolMessages.map((answer) => [answer.toolCallId, answer]))
+  const messages: Message[] = []
+  calls.forEach(({ id }, index) => {
+    const answer = answers.get(id)
+    const mark = itemAt(tail, index)
+    if (answer !== undefined) messages.push(answer)
+    else if (open.has(id)) return
+    else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)
+    else messages.push(interruptedMessage(id, reason))
+  })
+  return messages
+}
+
+const noCalls: ReadonlySet<string> = new Set()
+
+function interruptedReason({ end, error }: Collector): InterruptedReason {
+  if (end !== undefined && !endedByItself(end.finishReason)) {
+    return end.finishReason === 'length' || end.finishReason === 'content_filter'
+      ? end.finishReason
+      : 'error'
+  }
+  if (error === undefined) return 'interrupted'
+  return isCancellation(error) ? 'cancelled' : 'error'
+}
+
+/** Whether an error means that the caller stopped the run. */
+export function isCancellation(error: { readonly kind: string; readonly reason: string }): boolean {
+  return error.kind === 'stream' && error.reason === 'cancelled'
+}
+
+/** Whether a model ended its answer by itself. */
+export function endedByItself(finishReason: FinishReason): boolean {
+  return finishReason === 'tool_calls' || finishReason === 'stop'
+}
+
+/** Whether the provider paused in the middle of its answer. It goes on when the answer is sent back. */
+export function isPaused({
+  finishReason,
+  metadata,
+}: Pick<MessageEnd, 'finishReason' | 'metadata'>): boolean {
+  return finishReason === 'other' && metadata?.['paused'] === true
+}
+
+/** The error that stopped a run, with the partial result. A value that is not an error of the library stays as it is. */
+export function withPartial(
+  error: unknown,
+  state: Collector,
+  project: (state: Collector) => PartialResult,
+): unknown {
+  if (isAllmError(error))
+    error.partial = project({ ...state, error: state.error ?? error.toJSON() })
+  return error
+}
+
+/** The error that ended a run, with the partial result. */
+export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
+  const failure = errorFromJSON(error)
+  failure.partial = partial
+  return failure
+}

@@ -1,0 +1,580 @@
+import { linkedAbort, onAbort } from '../../core/base/abort.ts'
+import {
+  reasonOf,
+  startTimer,
+  systemClock,
+  type CancelTimer,
+  type Clock,
+} from '../../core/base/clock.ts'
+import { frozen } from '../../core/base/frozen.ts'
+import { randomId } from '../../core/base/ids.ts'
+import { warnOnce } from '../../core/base/warning.ts'
+import type { Engine } from '../../core/contracts/engine.ts'
+import { SessionError, StreamError } from '../../core/errors/errors.ts'
+import { thrownText } from '../../core/errors/to-json-value.ts'
+import {
+  anyClock,
+  anyFunction,
+  assertValid,
+  between,
+  describe,
+  fine,
+  flag,
+  jsonObject,
+  anySignal,
+  must,
+  nonNegativeInteger,
+  oneOf,
+  optionsOf,
+  positiveInteger,
+  shape,
+  someText,
+  type Check,
+} from '../../core/schema/checks.ts'
+import { assertPrintableId } from '../../core/schema/session-id.ts'
+import { defined, isObject } from '../../core/types/guards.ts'
+import type { Session, SessionCommand } from '../../core/types/session.ts'
+import { engineParts } from '../../engine/model-call/context.ts'
+import { applyCommand, createSession } from '../../engine/session/changes.ts'
+import { streamNext } from '../../engine/session/operations.ts'
+import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
+import { assertSessionId } from '../stores/session-store.ts'
+import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
+import type {
+  Advanced,
+  CloseOptions,
+  CommandOptions,
+  FollowOptions,
+  Runs,
+  RunsOptions,
+  SendOptions,
+  Sent,
+  WhenBusy,
+  WorkOptions,
+} from './contract.ts'
+import { runsHandler } from './handler.ts'
+import { isGone, type Owner } from './owner.ts'
+import { withParts } from './parts.ts'
+import { pruneBatch, startPruning } from './prune.ts'
+import { assertReadable, followLog, noSession, readResult, readSession } from './read.ts'
+import { startWorking } from './worker.ts'
+
+/** Runs on a store: they outlive requests and processes. See `Runs`. */
+export function createRuns(options: RunsOptions): Runs {
+  assertValid('invalid_options', runsOptions(options))
+  const { engine, store, queue, whenBusy = 'refuse', clock = systemClock } = options
+  const { newId = randomId, keepEventsMs = 24 * 3_600_000, leaseMs = 10_000 } = options
+  const onError =
+    options.onError ??
+    warnOnce('createRuns without onError: something failed that is in no session')
+  // A mistake is reported here, and not by the first run.
+  if (typeof engine !== 'function') engineParts(engine, 'engine of createRuns')
+  const executes = options.execute ?? queue === undefined
+  const settings: AdvanceOptions = {
+    store,
+    clock,
+    leaseMs,
+    newId,
+    maxTakeOvers: options.maxTakeOvers ?? 20,
+    saveEveryMs: options.saveEveryMs ?? 250,
+    owner: options.owner ?? newId('owner'),
+    engineFor: typeof engine === 'function' ? checkedEngine(engine) : () => engine,
+  }
+  const reading = { store, clock }
+  /** The sessions that this process runs by itself. */
+  const local = new Map<string, LocalRun>()
+  /** What this process will look at again. */
+  const timers = new Map<string, CancelTimer>()
+  /** Everything that this process advances. */
+  const underWay = new Set<Promise<unknown>>()
+  const owners = new Map<string, Owner>()
+  const drain = new AbortController()
+  let drainMs = 0
+  let isClosed = false
+
+  const assertOpen = (): void => {
+    if (!isClosed) return
+    throw new SessionError('unavailable', 'these runs are closed: make new ones with createRuns')
+  }
+
+  const advanceOnce = async (
+    id: string,
+    control: Partial<AdvanceControl> = {},
+    claimed?: AcquiredLease,
+  ): Promise<Advanced> => {
+    let owned: Owner | undefined
+    const own: AdvanceControl = {
+      drain: drain.signal,
+      drainMs: () => drainMs,
+      onOwned: (owner) => {
+        owned = owner
+        owners.set(id, owner)
+      },
+    }
+    const work = advance(settings, id, { ...own, ...control }, claimed)
+    underWay.add(work)
+    try {
+      return await work
+    } finally {
+      underWay.delete(work)
+      // Another call for the same session may own it.
+      if (owners.get(id) === owned) owners.delete(id)
+    }
+  }
+
+  /** Runs a session in this process until it rests. There is one such loop for a session. */
+  const runHere = (id: string): LocalRun => {
+    const known = local.get(id)
+    if (known !== undefined) {
+      // It may be about to end, and must not miss what came in now.
+      known.again = true
+      return known
+    }
+    timers.get(id)?.()
+    timers.delete(id)
+    const run: LocalRun = { waiters: [], again: false }
+    local.set(id, run)
+    advanceToRest(id, run).catch((error: unknown) => onError(error, id))
+    return run
+  }
+  const advanceToRest = async (id: string, run: LocalRun): Promise<void> => {
+    const onTaken = (refused?: unknown): void => {
+      for (const waiter of run.waiters.splice(0)) waiter(refused)
+    }
+    let failure: unknown
+    let waitMs: number | undefined
+    do {
+      run.again = false
+      try {
+        const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
+        run.again ||= more
+        // The process that owns the session may die, or has died.
+        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
+      } catch (error) {
+        failure = error
+        onError(error, id)
+        // What is stored is not lost: it is tried again.
+        waitMs = leaseMs
+      }
+    } while (run.again && failure === undefined && !drain.signal.aborted)
+    local.delete(id)
+    onTaken(failure)
+    if (waitMs !== undefined && !isClosed) lookLater(id, waitMs)
+  }
+  const lookLater = (id: string, ms: number): void => {
+    timers.get(id)?.()
+    const cancel = startTimer(clock, Math.min(ms, longestTimerMs), () => {
+      timers.delete(id)
+      // A session that rests by now is left alone.
+      store.look(id).then(
+        (state) => {
+          if (isClosed || state?.running !== true) return
+          runHere(id)
+        },
+        () => isClosed || lookLater(id, leaseMs),
+      )
+    })
+    timers.set(id, cancel)
+  }
+
+  const claimDue = (): ReturnType<RunStore['claim']> =>
+    store.claim({ owner: settings.owner, ttlMs: leaseMs })
+  const advanceClaimed =
+    (signal: AbortSignal) =>
+    async (id: string, lease: AcquiredLease): Promise<void> => {
+      try {
+        let { more } = await advanceOnce(id, { drain: signal }, lease)
+        while (more && !signal.aborted) ({ more } = await advanceOnce(id, { drain: signal }))
+      } catch (error) {
+        // Its lease ends by itself, and then it is tried again.
+        onError(error, id)
+      }
+    }
+  const report = (error: unknown): void => onError(error)
+  const prune = (): Promise<number> => store.prune({ keepMs: keepEventsMs, limit: pruneBatch })
+
+  /** Stores a command, after it was checked, and sees to it that somebody applies it. */
+  const give = async (
+    id: string,
+    command: SessionCommand,
+    options: CommandOptions,
+    busyAs: WhenBusy | undefined,
+  ): Promise<Sent> => {
+    assertOpen()
+    assertSessionId(id)
+    assertValid('invalid_options', commandOptions(options))
+    const { idempotencyKey: key } = options
+    const before = await store.look(id)
+    const lastEventId = before?.lastEventId ?? 0
+    const repeated = async (): Promise<Sent> => {
+      // The ring of the first one may be lost, and who began to apply it may be dead: then this process goes on when the lease has ended.
+      if (before?.running === true) await ring(id, false)
+      return { lastEventId, duplicate: true }
+    }
+    if (key !== undefined && (await store.knowsKey(id, key, command))) return repeated()
+    await checkCommand(id, command, before?.running === true)
+    const waits = before?.running === true && (await answersQuestion(id, command))
+    // What is given is rung for below.
+    if (busyAs === 'interrupt' && !waits) await askToStop(id)
+    const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
+    const isNew = await store.push(id, command, defined({ key, ifIdle }))
+    if (!isNew) return repeated()
+    await ring(id, before?.running !== true)
+    return { lastEventId, duplicate: false }
+  }
+
+  /**
+   * Whether words answer a question that the run under way has asked. Pages show it before the run rests, and it may take long until it
+   * does, because other tools still run. Such words wait for it, whatever else happens to words while a run is under way.
+   */
+  const answersQuestion = async (id: string, { type }: SessionCommand): Promise<boolean> => {
+    if (type !== 'send') return false
+    const info = await readSession(store, id)
+    if (info === undefined || !asks(info.session)) return false
+    // Words that wait already are the answer.
+    return (await store.readInbox(id)).every(({ command }) => command.type !== 'send')
+  }
+
+  /** A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong. */
+  const checkCommand = async (
+    id: string,
+    command: SessionCommand,
+    running: boolean,
+  ): Promise<void> => {
+    const info = running ? undefined : await readSession(store, id)
+    if (info === undefined && !running && command.type !== 'send') throw noSession(id)
+    const session = info?.session ?? createSession({ id })
+    try {
+      applyCommand(session, command)
+    } catch (error) {
+      if (!(error instanceof SessionError)) throw error
+      if (!running) throw inWordsOfRuns(error, command)
+      return
+    }
+    // The schema of the tool is asked. A stream that nobody reads does nothing.
+    if (command.type === 'approve' && command.arguments !== undefined && !running) {
+      streamNext(await settings.engineFor(session), session, command)
+    }
+  }
+
+  /** Sees to it that somebody advances a session. Waits until the command is applied, if this process begins with it. */
+  const ring = async (id: string, wasIdle: boolean): Promise<void> => {
+    await ringQueue(id)
+    if (!executes) return
+    const run = runHere(id)
+    if (!wasIdle) return
+    await new Promise<void>((resolve, reject) => {
+      run.waiters.push((refused) => {
+        if (refused instanceof Error && !isGone(refused)) reject(refused)
+        else resolve()
+      })
+    })
+  }
+
+  /** The ring is a hint, and what it is about is stored: it takes a short time at most, and never fails. */
+  const ringQueue = async (id: string): Promise<void> => {
+    if (queue === undefined) return
+    try {
+      await inTime(clock, ringMs, async () => queue.ring(id))
+    } catch (error) {
+      const message = `what was given to session ${id} is stored, but the queue could not be rung: ${thrownText(error)}`
+      onError(new SessionError('unavailable', message, { cause: error, metadata: { id } }), id)
+    }
+  }
+
+  const askToStop = async (id: string): Promise<void> => {
+    await store.requestStop(id)
+    owners.get(id)?.stop()
+  }
+  const stop = async (id: string): Promise<void> => {
+    assertSessionId(id)
+    await askToStop(id)
+    if (executes && !isClosed && !owners.has(id)) {
+      const state = await store.look(id)
+      // It waits for a wake-up or for a process, and comes to rest at once.
+      if (state?.running === true && state.owner === undefined) runHere(id)
+    } else await ringQueue(id)
+  }
+
+  const close = async (options: CloseOptions = {}): Promise<void> => {
+    assertValid('invalid_options', closeOptions(options))
+    isClosed = true
+    drainMs = options.drainMs ?? 5000
+    drain.abort()
+    for (const cancel of timers.values()) cancel()
+    timers.clear()
+    await Promise.allSettled(underWay)
+  }
+
+  const runs: Runs = {
+    send: async (id, input, options = {}) => {
+      assertPrintableId(id)
+      assertValid('invalid_options', sendOptions(options))
+      const { context, metadata, whenBusy: busyAs = whenBusy, ...rest } = options
+      const command = { type: 'send', content: input, context, metadata } as const
+      return give(id, defined<SessionCommand>(command), rest, busyAs)
+    },
+    resume: async (id, options = {}) => give(id, { type: 'resume' }, options, 'refuse'),
+    approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
+      assertValid('invalid_options', approveOptions(options))
+      const command = { type: 'approve', toolCallId, arguments: args } as const
+      return give(id, defined<SessionCommand>(command), options, undefined)
+    },
+    deny: async (id, toolCallId, reason, options = {}) => {
+      const command = { type: 'deny', toolCallId, reason } as const
+      return give(id, defined<SessionCommand>(command), options, undefined)
+    },
+    submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
+      assertValid('invalid_options', resultOptions(options))
+      const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
+      return give(id, defined<SessionCommand>(command), options, undefined)
+    },
+    stop,
+
+    get: async (id) => {
+      assertSessionId(id)
+      return readSession(store, id)
+    },
+    list: (options) => store.list(options),
+    delete: async (id) => {
+      assertSessionId(id)
+      await store.delete(id)
+      owners.get(id)?.stop()
+    },
+    follow: (id: string, options?: FollowOptions) => {
+      assertValid('invalid_options', followOptions(options ?? {}))
+      // Without `commands` there are only events.
+      return followLog(reading, id, options ?? {}) as ReturnType<Runs['follow']>
+    },
+    handler: (options) => runsHandler({ runs, store, clock }, options),
+    wait: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
+      assertSessionId(id)
+      const { signal } = options
+      for (;;) {
+        const state = await store.look(id)
+        // A run whose files are damaged never rests.
+        if (state?.running === true) await assertReadable(store, id)
+        const entries = followLog(reading, id, { after: state?.lastEventId, signal }, true)
+        // Only the end counts.
+        while ((await entries.next()).done !== true);
+        if (signal?.aborted === true) {
+          const cause: unknown = signal.reason
+          throw new StreamError('cancelled', `the wait for session ${id} was cancelled`, { cause })
+        }
+        const rested = await readResult(store, id)
+        if (rested !== undefined) return rested
+        // It began between the two looks, or it was sent something more.
+      }
+    },
+
+    advance: async (id, options = {}) => {
+      assertValid('invalid_options', signalOptions(options))
+      const { signal } = options
+      assertOpen()
+      assertSessionId(id)
+      if (signal === undefined) return advanceOnce(id)
+      const ending = linkedAbort(signal)
+      const unlink = onAbort(drain.signal, () => ending.abort(reasonOf(drain.signal)))
+      try {
+        return await advanceOnce(id, { drain: ending.signal })
+      } finally {
+        unlink()
+        ending.unlink()
+      }
+    },
+    due: async (options = {}) => {
+      assertValid('invalid_options', dueOptions(options))
+      return store.due({ limit: options.limit ?? 1000 })
+    },
+    recover: async () => {
+      assertOpen()
+      let count = 0
+      const claim = async (): ReturnType<RunStore['claim']> => {
+        const claimed = await claimDue()
+        if (claimed !== undefined) count++
+        return claimed
+      }
+      const advanceIt = advanceClaimed(drain.signal)
+      const hands = { clock, claim, advance: advanceIt, onError: report }
+      await startWorking(hands, { concurrency: 8, everyMs: 500, once: true }).done
+      return count
+    },
+    work: (options = {}) => {
+      assertOpen()
+      assertValid('invalid_options', workOptions(options))
+      const { concurrency = 4, everyMs = 500 } = options
+      const ending = linkedAbort(drain.signal)
+      const advanceIt = advanceClaimed(ending.signal)
+      const hands = { clock, claim: claimDue, advance: advanceIt, onError: report }
+      const loop = startWorking(hands, { concurrency, everyMs })
+      const pruning = startPruning({ clock, prune, onError: report })
+      const stopBoth = (): Promise<void> => {
+        loop.stop()
+        return pruning.stop()
+      }
+      const unlink = onAbort(drain.signal, () => void stopBoth())
+      const end = async (options: CloseOptions = {}): Promise<void> => {
+        assertValid('invalid_options', closeOptions(options))
+        unlink()
+        const pruned = stopBoth()
+        drainMs = options.drainMs ?? 5000
+        ending.abort(new StreamError('cancelled', 'the worker was closed'))
+        await loop.done
+        await pruned
+      }
+      loop.done.catch(() => undefined)
+      return { close: end, [Symbol.asyncDispose]: () => end() }
+    },
+    prune,
+    leaseMs,
+    onError,
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  }
+  return withParts(runs, {
+    store,
+    clock,
+    engineFor: settings.engineFor,
+    give: (id, command) => {
+      const busyAs = command.type === 'send' ? whenBusy : undefined
+      return give(id, command, {}, command.type === 'resume' ? 'refuse' : busyAs)
+    },
+  })
+}
+
+/** Whether a question of the run under way is open, also one of an agent inside a call. */
+function asks({ pendingQuestion, run }: Session): boolean {
+  if (pendingQuestion !== undefined) return true
+  const { halts = [], inner = {} } = run ?? {}
+  return halts.some(({ reason }) => reason === 'ask_user') || Object.values(inner).some(asks)
+}
+
+/** A session that this process runs. */
+interface LocalRun {
+  /** Called when a command is applied, with the reason if it is refused. */
+  readonly waiters: ((refused: unknown) => void)[]
+  /** There may be more to do. */
+  again: boolean
+}
+
+/** How long a command waits for the ring of a queue. */
+const ringMs = 1000
+
+/** Waits for a promise, but not longer than a time. What comes later is not heard. */
+function inTime(clock: Clock, ms: number, begin: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = startTimer(clock, ms, () => reject(new Error(`no answer within ${ms} ms`)))
+    begin().then(resolve, reject).finally(cancel)
+  })
+}
+
+/** An engine that a function made. One that it forgot to return is a mistake that is named here. */
+function checkedEngine(
+  make: (session: Session) => Engine | Promise<Engine>,
+): AdvanceOptions['engineFor'] {
+  return async (session) => {
+    // The run goes on with the session, so the function only looks at it.
+    const made: unknown = await make(frozen(session))
+    // It is checked here.
+    engineParts(
+      made as Engine,
+      `what the engine function of createRuns returned (${describe(made)})`,
+    )
+    return made as Engine
+  }
+}
+
+/** The refusal of a command, which names the methods of runs instead of those of sessions. */
+function inWordsOfRuns(error: SessionError, { type }: SessionCommand): SessionError {
+  const { reason, message, metadata } = error
+  const [state = message, listed] = message.split('; legal now: ')
+  if (listed === undefined || !message.startsWith('Session.')) return error
+  const legal = Object.entries(methods).flatMap(([name, operations]) =>
+    operations.some((one) => listed.split(', ').includes(`Session.${one}`)) ? `runs.${name}` : [],
+  )
+  const told = state.replace(/^Session\.\w+/, `runs.${type}`)
+  return new SessionError(reason, `${told}; legal now: ${legal.join(', ')}`, { metadata })
+}
+
+/** The methods that give a command, and the operations of sessions that they stand for. */
+const methods: Readonly<Record<SessionCommand['type'], readonly string[]>> = {
+  send: ['start', 'reply'],
+  resume: ['resume'],
+  approve: ['approve'],
+  deny: ['deny'],
+  submitToolResult: ['submitToolResult'],
+}
+
+/** The longest time that a timer can take. */
+const longestTimerMs = 2_147_483_647
+
+const storeParts = ['load', 'save', 'append', 'acquire', 'renew', 'release', 'push', 'readEvents']
+
+const runStore: Check = must(
+  'a store of allm-ts/stores with leases and a log',
+  (value) => isObject(value) && storeParts.every((name) => typeof value[name] === 'function'),
+)
+
+const busyWays: readonly WhenBusy[] = ['refuse', 'queue', 'interrupt']
+
+const optional: Record<Exclude<keyof RunsOptions, 'engine' | 'store'>, Check> = {
+  queue: must(
+    'an object with ring(id), such as bullmqQueue(queue) of allm-ts/queues',
+    (value) => isObject(value) && typeof value['ring'] === 'function',
+  ),
+  execute: flag,
+  owner: someText,
+  leaseMs: between(30, 3_600_000),
+  saveEveryMs: between(0, 60_000),
+  maxTakeOvers: nonNegativeInteger,
+  keepEventsMs: between(0, Number.MAX_SAFE_INTEGER),
+  whenBusy: oneOf(busyWays),
+  clock: anyClock,
+  newId: anyFunction,
+  onError: anyFunction,
+}
+
+const runsOptions = shape(
+  {
+    engine: must(
+      'an engine or a function that makes one',
+      (value) => typeof value === 'function' || isObject(value),
+    ),
+    store: runStore,
+  },
+  optional,
+)
+
+const sendOptions = optionsOf({
+  idempotencyKey: someText,
+  context: jsonObject,
+  metadata: jsonObject,
+  whenBusy: oneOf(busyWays),
+} satisfies Record<keyof SendOptions, Check>)
+
+const ofCommand: Record<keyof CommandOptions, Check> = { idempotencyKey: someText }
+const commandOptions = optionsOf(ofCommand)
+// What they have more is checked with the command.
+const approveOptions = optionsOf({ ...ofCommand, arguments: () => fine })
+const resultOptions = optionsOf({ ...ofCommand, isError: () => fine })
+
+const followOptions = optionsOf({
+  after: nonNegativeInteger,
+  commands: flag,
+  afterCommand: nonNegativeInteger,
+  signal: anySignal,
+} satisfies Record<keyof FollowOptions, Check>)
+
+const signalOptions = optionsOf({ signal: anySignal })
+
+const dueOptions = optionsOf({ limit: positiveInteger })
+
+const closeOptions = optionsOf({
+  drainMs: between(0, longestTimerMs),
+} satisfies Record<keyof CloseOptions, Check>)
+
+const workOptions = optionsOf({
+  concurrency: positiveInteger,
+  everyMs: positiveInteger,
+} satisfies Record<keyof WorkOptions, Check>)

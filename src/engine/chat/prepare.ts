@@ -1,0 +1,510 @@
+import {
+  createCollector,
+  isCancellation,
+  midStep,
+  type Collector,
+} from '../../core/answer/fold-answer.ts'
+import { unlessStopped } from '../../core/base/abort.ts'
+import { digestOf } from '../../core/base/digest.ts'
+import { frozen } from '../../core/base/frozen.ts'
+import { unobserved, type Span } from '../../core/base/telemetry.ts'
+import type { Engine } from '../../core/contracts/engine.ts'
+import type {
+  Approval,
+  CallOptions,
+  FormatOption,
+  NextStep,
+  StepChanges,
+} from '../../core/contracts/options.ts'
+import { toolRunner, type Tool } from '../../core/contracts/tool.ts'
+import { isAllmError, StreamError, type AllmError } from '../../core/errors/errors.ts'
+import { assertValid, describe, refusal } from '../../core/schema/checks.ts'
+import { validateStepChanges } from '../../core/schema/options.ts'
+import type { Issue } from '../../core/types/error-data.ts'
+import type { Batch } from '../../core/types/events.ts'
+import { merged } from '../../core/types/guards.ts'
+import type { JsonValue } from '../../core/types/json.ts'
+import {
+  toMessages,
+  type Message,
+  type MessagesInput,
+  type Thread,
+  type ToolCall,
+} from '../../core/types/message.ts'
+import type { ProviderOptions } from '../../core/types/provider-options.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../../core/types/request.ts'
+import type { ModelResponse } from '../../core/types/response.ts'
+import type { HaltedReason } from '../../core/types/results.ts'
+import type { CallDecision, RunProgress } from '../../core/types/session.ts'
+import {
+  buildRequest,
+  mergeByName,
+  optionOf,
+  runContext,
+  callMetadata,
+  type RunContext,
+  type SessionContext,
+} from '../model-call/context.ts'
+import { assertRepairable } from '../model-call/output.ts'
+import type { BatchSource } from '../model-call/run-stream.ts'
+import { defaultToolTimeoutMs, type ToolRun } from '../tools/tool-run.ts'
+import { contextAfter, handoffIn, isHandoffTool } from './handoff.ts'
+
+/** What a loop has from the engine that answers. A handoff replaces it. */
+interface LoopSettings {
+  context: RunContext
+  maxTurns: number
+  /** The format of the answer; with `finalize`, of the last answer only. */
+  format: FormatOption | undefined
+  finalize: boolean
+  tools: ToolRun
+  /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
+  specs: readonly ToolSpec[]
+  /** Answers calls. A loop that has never had a tool has none. */
+  runner: ToolRunner | undefined
+}
+
+/** What `tool` brings: how tools are offered to a model, and how its calls are answered. `tools/answer-calls.ts` makes it. */
+export interface ToolRunner {
+  /** The tools by name, as they run. */
+  table(tools: readonly Tool[]): ToolRun['tools']
+  /** The tools as the model sees them. */
+  specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
+  /** Decides about the open calls of an answer. */
+  settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
+  /** What was approved after the model had been told that there is no result yet. Only sessions have such calls, and bring it. */
+  readonly late?: {
+    /** Runs the calls. */
+    results(loop: LoopState): AsyncGenerator<Batch, void>
+    /** Why the loop ends before the model is asked about the results. */
+    halted(loop: LoopState): HaltedReason | undefined
+  }
+}
+
+/** The open calls of an answer that was decided about. The loop folds and emits their events. */
+export interface SettledCalls {
+  /** The events of calls that are settled without running. */
+  readonly known: Batch
+  /** Runs the others; absent if there are none. */
+  readonly run: (() => BatchSource) | undefined
+  /** The events of calls as the model is to be told of them. */
+  readonly told: (batch: Batch) => Batch
+}
+
+/** A loop under way. Its `state` is the fold of every event that it emitted. */
+export interface LoopState extends LoopSettings {
+  /** One step, or all of them. */
+  readonly kind: 'step' | 'chat'
+  /** The context of the engine that the run was started with. */
+  readonly entry: RunContext
+  readonly state: Collector
+  readonly mode: 'auto' | 'manual'
+  /** The loop started in the middle of a step: its answer was there already. */
+  readonly continued: boolean
+  /** What was decided about calls that waited. The first step settles them; late ones are settled before the model is asked. */
+  decisions: readonly CallDecision[]
+  /** Messages that follow the results of the first step. */
+  late: readonly Message[]
+  /** The agents inside calls that an earlier run entered. */
+  readonly inner: NonNullable<RunProgress['inner']>
+  /** What `prepareStep` changes about the step under way. */
+  changes: StepChanges | undefined
+  /** The tools of the step under way, if `prepareStep` changed them. */
+  changedTools: Pick<LoopState, 'tools' | 'specs'> | undefined
+  /** The number of model calls made. */
+  turns: number
+  /** Whether the settings of the next request were checked with an earlier one. */
+  isChecked: boolean
+  /** Attempts that an earlier run made of the next model call. */
+  attempts: number
+  /** Why the loop ends, once that is decided. */
+  haltedReason: HaltedReason | undefined
+  /** What is being read: a model call, or a batch of tools. */
+  source: BatchSource | undefined
+  /** The validated answer: what the schema gave, and the same as plain data. */
+  output: { readonly value: unknown; readonly plain: JsonValue } | undefined
+  /** The span of the run, or of the step under way. */
+  span: Span
+  /** By which another process finds the first span of this run, or of the one that it goes on with. */
+  traced: string | undefined
+  /** Ends what the loop waits for: with the signal of the call, or when the consumer leaves. */
+  readonly stop: AbortController
+}
+
+/** A thread, or the messages of one. A text is one user message. */
+export type ThreadInput = Thread | MessagesInput
+
+/** Where a loop starts: at a thread, or in the middle of a run that was cut. */
+interface LoopStart {
+  readonly kind: 'step' | 'chat'
+  readonly state: Collector
+  readonly turns?: number
+  readonly attempts?: number | undefined
+  readonly decisions?: readonly CallDecision[] | undefined
+  readonly late?: readonly Message[] | undefined
+  readonly inner?: RunProgress['inner'] | undefined
+  readonly mode?: 'auto' | 'manual' | undefined
+  readonly traced?: string | undefined
+  /** Sessions bring it, because they may have calls that wait. Otherwise the tools do. */
+  readonly runner?: ToolRunner | undefined
+}
+
+/** Settles everything that a loop needs. Nothing is sent. */
+export function createLoop(
+  engine: Engine,
+  start: LoopStart,
+  options?: CallOptions,
+  session?: SessionContext,
+): LoopState {
+  const entry = runContext(engine, options, session)
+  const approved = decisionsOf(start.state, options?.approvals, entry)
+  ownState(start.state)
+  const { kind } = start
+  const runner = start.runner ?? runnerOf(entry.tools)
+  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), { kind, runner })
+  const { context } = settings
+  if (finalizes(entry, kind) && optionOf(entry, 'responseFormat') === undefined) {
+    const problem = 'needs a responseFormat to finalize with'
+    throw refusal('invalid_options', 'structuredFinalize', problem)
+  }
+  // The engine that a handoff leads to may have a format.
+  if (!entry.tools.some(isHandoffTool)) {
+    assertRepairable(entry.call.repair, optionOf(entry, 'responseFormat'))
+  }
+  const turns = start.turns || turnsIn(start.state)
+  return {
+    ...settings,
+    kind,
+    entry,
+    state: start.state,
+    continued: start.state.active,
+    decisions: frozen([...(start.decisions ?? []), ...approved]),
+    late: frozen(start.late ?? []),
+    inner: start.inner ?? {},
+    mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
+    changes: undefined,
+    changedTools: undefined,
+    turns,
+    isChecked: turns > 0,
+    attempts: start.attempts ?? 0,
+    haltedReason: undefined,
+    source: undefined,
+    output: undefined,
+    span: unobserved,
+    traced: start.traced,
+    stop: new AbortController(),
+  }
+}
+
+/** What a run starts from is the caller's. Callbacks see it, so the run goes on with frozen copies of what is not frozen yet. */
+function ownState(state: Collector): void {
+  const { thread, end, toolMessages, results, halts, requested } = state
+  Object.assign(state, frozen({ thread, end, toolMessages, results, halts, requested }))
+}
+
+function settingsOf(
+  context: RunContext,
+  { kind, runner: known }: Pick<LoopStart, 'kind' | 'runner'>,
+): LoopSettings {
+  const format = optionOf(context, 'responseFormat')
+  const runner = known ?? runnerOf(context.tools)
+  return {
+    context,
+    maxTurns: optionOf(context, 'maxTurns') ?? 8,
+    format,
+    finalize: finalizes(context, kind) && format !== undefined,
+    tools: toolRun(context, runner?.table(context.tools) ?? noTools),
+    specs: frozen(runner?.specs(context.tools, optionOf(context, 'toolChoice')) ?? []),
+    runner,
+  }
+}
+
+/** The runner that tools bring; `undefined` if there are none. Tools that cannot be run are refused. */
+function runnerOf(tools: readonly Tool[]): ToolRunner | undefined {
+  const made = tools.find(isMade)
+  if (made === undefined && tools.length > 0) {
+    const problem = 'must be made by tool({…}): that brings the code which answers its calls'
+    throw refusal('invalid_tool', 'tools[0]', problem)
+  }
+  return made?.[toolRunner]
+}
+
+/** Whether `tool` made a tool, in this copy of the package or in another. */
+function isMade(tool: Tool): tool is Tool & { readonly [toolRunner]: ToolRunner } {
+  return tool[toolRunner] !== undefined
+}
+
+/** Whether a second pass is wanted. A single step has none: a format applies to it directly. */
+function finalizes(context: RunContext, kind: LoopState['kind']): boolean {
+  return kind === 'chat' && (optionOf(context, 'structuredFinalize') ?? false)
+}
+
+/** Goes on with the engine that a step has handed the conversation to, if it has. */
+export function handOver(loop: LoopState, newMessages: readonly Message[]): void {
+  if (!newMessages.some((message) => handoffIn(message) !== undefined)) return
+  const context = contextAfter(loop.entry, loop.state.thread.messages)
+  Object.assign(loop, settingsOf(context, loop))
+  loop.isChecked = false
+}
+
+/** The model calls that led to an answer which was there before the run. */
+function turnsIn({ active, thread: { messages } }: Collector): number {
+  if (!active) return 0
+  const from = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.slice(from).filter(({ role }) => role === 'assistant').length + 1
+}
+
+/** The state before the first event of a run that starts at a thread. */
+export function startAt(input: ThreadInput): Collector {
+  return createCollector(toThread(input))
+}
+
+/** The thread of an input. A value that is none is refused. */
+function toThread(input: ThreadInput): Thread {
+  if (isMessages(input)) return { messages: toMessages(input), metadata: {} }
+  if (typeof input === 'object' && input !== null && Array.isArray(input.messages)) return input
+  const problem = `must be a text, a list of messages such as [user("…")] or a thread, not ${describe(input)}`
+  throw refusal('invalid_thread', '', problem)
+}
+
+function isMessages(input: ThreadInput): input is MessagesInput {
+  return typeof input === 'string' || Array.isArray(input)
+}
+
+/**
+ * The decisions of the option `approvals`. A thread that ends with calls that they decide about is continued there: its last
+ * answer is the step under way.
+ */
+function decisionsOf(
+  state: Collector,
+  approvals: CallOptions['approvals'],
+  { requestId, engine }: RunContext,
+): readonly CallDecision[] {
+  if (approvals === undefined) return []
+  if (!state.active) {
+    const { messages } = state.thread
+    const at = messages.findLastIndex(({ role }) => role !== 'tool')
+    const answer = messages[at]
+    const decided = answer?.toolCalls?.some(({ id }) => Object.hasOwn(approvals, id)) ?? false
+    if (answer?.role === 'assistant' && decided) {
+      const thread = { ...state.thread, messages: messages.slice(0, at) }
+      const provider = engine.adapter?.provider ?? ''
+      const facts = {
+        requestId,
+        provider,
+        finishReason: 'tool_calls',
+        usage: {},
+        metadata: {},
+      } as const
+      Object.assign(state, midStep(thread, facts, answer, messages.slice(at + 1)))
+    }
+  }
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  const calls = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
+  const open = new Map(calls.map((call) => [call.id, call]))
+  const problem = 'is not a call that waits in the thread'
+  const issues: Issue[] = []
+  const decisions = Object.entries(approvals).flatMap(([id, approval]) => {
+    const call = open.get(id)
+    if (call !== undefined) return toDecision(call, approval)
+    issues.push({ path: `approvals.${id}`, problem })
+    return []
+  })
+  assertValid('invalid_options', issues)
+  return decisions
+}
+
+/** What a decision means for a call. Changed arguments replace the text that the model wrote, too. */
+export function toDecision(call: ToolCall, approval: Approval): CallDecision {
+  if (approval === true) return { call }
+  if ('deny' in approval) return { call, deny: approval.deny }
+  const { rawArguments: _text, ...rest } = call
+  return { call: { ...rest, arguments: approval.arguments } }
+}
+
+/** Everything that the calls of a run need. */
+export function toolRun(run: RunContext, tools: ToolRun['tools']): ToolRun {
+  const { engine, call, context, requestId, sessionId } = run
+  return {
+    tools,
+    context,
+    requestId,
+    sessionId,
+    engine,
+    executor: engine.defaults.toolExecutor,
+    encoder: engine.defaults.toolResultEncoder,
+    onToolError: optionOf(run, 'onToolError') ?? 'continue',
+    approve: optionOf(run, 'approve'),
+    timeoutMs: optionOf(run, 'toolTimeoutMs') ?? defaultToolTimeoutMs,
+    maxConcurrency: optionOf(run, 'maxConcurrency'),
+    signal: call.signal,
+    clock: engine.clock,
+    newId: engine.newId,
+    trace: run.trace,
+    depth: engine.depth ?? 0,
+    metadata: callMetadata(run),
+  }
+}
+
+/** Waits for something of the caller's. A stop, and leaving the run, ends the wait. */
+export function waitFor<T>({ stop }: LoopState, promise: Promise<T>): Promise<T> {
+  return unlessStopped(promise, stop.signal)
+}
+
+/** A run that was stopped while handlers ran has no complete step, whatever the handlers returned. Nor has one that failed. */
+export function throwIfStopped(loop: LoopState): void {
+  if (loop.state.error !== undefined || loop.stop.signal.aborted) throw cancelled(loop)
+}
+
+/** Why a run that was stopped ends. */
+export function cancelled({ stop }: LoopState, thrown?: unknown): AllmError {
+  if (isAllmError(thrown) && isCancellation(thrown)) return thrown
+  return new StreamError('cancelled', 'the run was cancelled', { cause: stop.signal.reason })
+}
+
+/** Asks for the structured answer of `structuredFinalize`. Its metadata tells a run that was cut where it was. */
+export const finalizeMessage: Message = {
+  role: 'user',
+  content: 'Now give your final answer in the required format.',
+  metadata: { structuredFinalize: true },
+}
+
+/** Whether the next answer, or the last one, is the second pass of `structuredFinalize`. */
+export function isFinalizing(loop: LoopState): boolean {
+  if (!loop.finalize) return false
+  const lastUser = loop.state.thread.messages.findLast((message) => message.role === 'user')
+  return lastUser?.metadata?.['structuredFinalize'] === true
+}
+
+/** The tools that run the calls of an answer: none in the second pass, which offers none. */
+export function turnTools(loop: LoopState): ToolRun {
+  const { state } = loop
+  if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
+  const tools = loop.changedTools?.tools ?? loop.tools
+  const answer = state.thread.messages.length
+  const written = state.end?.message.toolCalls ?? []
+  const keyOf = (call: ToolCall): string =>
+    callKey(loop, answer, written.find(({ id }) => id === call.id) ?? call)
+  // A later step has calls of its own.
+  const inner = state.steps.length === 0 ? loop.inner : undefined
+  return merged(tools, { inner, keyOf })
+}
+
+/**
+ * The same on every run of a call: the session, the place of the answer in its thread, and the call as the model wrote it.
+ *
+ * Some servers number their calls, so a conversation that was rewound, or begun again under the id of one that was deleted, may have
+ * another call in the same place with the same id. Its arguments tell it apart.
+ */
+export function callKey({ context }: LoopState, answer: number, call: ToolCall): string {
+  const { arguments: args } = call
+  const digest = Object.keys(args).length === 0 ? '' : `~${digestOf(args)}`
+  // A colon separates.
+  const id = call.id.replaceAll(':', '%3A')
+  return `${context.sessionId ?? context.requestId}:${answer}:${id}${digest}`
+}
+
+/** The calls of an answer that have no message. */
+export function openCalls({ state }: LoopState, { toolCalls }: ModelResponse): readonly ToolCall[] {
+  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
+  return toolCalls.filter(({ id }) => !answered.has(id))
+}
+
+/** What was decided about a call of the step under way. */
+export function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
+  return decisions.find(({ call, late }) => call.id === id && late !== true)
+}
+
+const noTools: ToolRun['tools'] = new Map()
+
+/** What `prepareStep` is told about the step that is next, or about the one that a run which was cut goes on with. */
+export function nextStep({ state, turns, context, stop }: LoopState): NextStep {
+  return {
+    signal: stop.signal,
+    messages: Object.freeze(state.thread.messages),
+    stepNumber: state.active ? turns - 1 : turns,
+    steps: state.steps,
+    context: context.context(),
+  }
+}
+
+/** Takes over what `prepareStep` returned. A value that is not legal throws a sentence that names the hook. */
+export function applyChanges(loop: LoopState, changes: StepChanges | undefined | void): void {
+  if (changes !== undefined) refuseReturn(validateStepChanges(changes))
+  loop.changes = changes ?? undefined
+  loop.changedTools = changes?.tools === undefined ? undefined : pickedTools(loop, changes)
+}
+
+/** Throws the problems of what `prepareStep` returned, if there are any, in sentences that name the hook. */
+function refuseReturn(issues: readonly Issue[]): void {
+  assertValid(
+    'invalid_options',
+    issues.map(({ path, problem }) => ({
+      path: 'prepareStep',
+      problem: `returned a value that is not legal: ${path === '' ? '' : `${path} `}${problem}`,
+    })),
+  )
+}
+
+/** The tools that `prepareStep` chose, some of them by name. */
+function pickedTools(
+  loop: LoopState,
+  { tools = [], toolChoice }: StepChanges,
+): LoopState['changedTools'] {
+  const { context } = loop
+  const issues: Issue[] = []
+  const picked = tools.flatMap((item) => {
+    if (typeof item !== 'string') return item
+    const known = context.tools.find(({ name }) => name === item)
+    if (known !== undefined) return known
+    const problem = `has ${describe(item)}, and the run has no such tool`
+    issues.push({ path: 'tools', problem })
+    return []
+  })
+  refuseReturn(issues)
+  loop.runner ??= runnerOf(picked)
+  const choice = toolChoice ?? optionOf(context, 'toolChoice')
+  const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
+  // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
+  const runnable = isBound ? mergeByName(context.tools, picked) : picked
+  return {
+    tools: { ...loop.tools, tools: loop.runner?.table(runnable) ?? noTools },
+    specs: frozen(loop.runner?.specs(picked, choice) ?? []),
+  }
+}
+
+/** The request of the next turn. */
+export function turnRequest(loop: LoopState): ModelRequest {
+  const { changes } = loop
+  const draft = { messages: frozen(changes?.messages) ?? loop.state.thread.messages }
+  if (isFinalizing(loop)) {
+    const { providerOptions, ...request } = buildRequest(loop.context, draft, {
+      ...changes,
+      tools: [],
+      toolChoice: undefined,
+      responseFormat: loop.format,
+    })
+    return { ...request, providerOptions: withoutTools(providerOptions) }
+  }
+  return buildRequest(loop.context, draft, {
+    ...changes,
+    tools: loop.changedTools?.specs ?? loop.specs,
+    toolChoice: changes?.toolChoice ?? turnChoice(loop),
+    responseFormat: loop.finalize ? undefined : loop.format,
+  })
+}
+
+/** Options without the tools that the provider runs, and without what is said about tools. They are plain JSON. */
+function withoutTools(options: ProviderOptions): ProviderOptions {
+  const about = /^tool(s|_choice|Config)$|^mcp_servers$/
+  return JSON.parse(
+    JSON.stringify(options, (key, value: JsonValue) => (about.test(key) ? undefined : value)),
+  ) as ProviderOptions
+}
+
+/** A forced choice holds until tools have answered: a loop that is always forced never ends. */
+function turnChoice(loop: LoopState): ToolChoice | undefined {
+  const choice = optionOf(loop.context, 'toolChoice')
+  if (choice === undefined || choice === 'auto' || choice === 'none') return choice
+  return loop.state.thread.messages.at(-1)?.role === 'tool' ? undefined : choice
+}

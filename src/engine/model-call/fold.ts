@@ -1,0 +1,466 @@
+import {
+  clearMessage,
+  endedByItself,
+  foldModelEvent,
+  isCancellation,
+  isPaused,
+  none,
+  partialMessages,
+  tailOf,
+  toResponse,
+  type Collector,
+  type InnerRun,
+} from '../../core/answer/fold-answer.ts'
+import { itemsOf, withItem } from '../../core/base/shared-list.ts'
+import { AdapterError } from '../../core/errors/errors.ts'
+import {
+  askedMessage,
+  interruptedMessage,
+  lateMessage,
+  toolMessage,
+} from '../../core/messages/tool-messages.ts'
+import type { ErrorData } from '../../core/types/error-data.ts'
+import { innerEvent, innerSession, type StreamEvent } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import {
+  appendMessages,
+  messageText,
+  type Message,
+  type Thread,
+  type ToolCall,
+} from '../../core/types/message.ts'
+import {
+  addUsage,
+  answerUsage,
+  brokenOff,
+  type AnswerUsage,
+  type ModelResponse,
+  type Usage,
+} from '../../core/types/response.ts'
+import type {
+  ChatResult,
+  ChatStep,
+  HaltedReason,
+  PendingApproval,
+  StepResult,
+  ToolHalt,
+} from '../../core/types/results.ts'
+import type { StoredResult } from '../../core/types/session.ts'
+import { enterInner } from './restore.ts'
+
+/** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
+export function applyEvent(state: Collector, event: StreamEvent): Collector {
+  const next = { ...state }
+  foldEvent(next, event)
+  return next
+}
+
+/**
+ * Folds one event into a state that may be written to; `applyEvent` does the same on a copy.
+ *
+ * Only the state's own fields are written: every list in it is replaced, never changed, so a copy of the state is a snapshot.
+ */
+export function foldEvent(state: Collector, event: StreamEvent): void {
+  switch (event.type) {
+    case 'approval_requested': {
+      const { call, reason, toolCallId } = event
+      if (isInnerCall(state, toolCallId)) break
+      const request = reason === undefined ? call : { ...call, reason }
+      state.requested = [...state.requested, request]
+      state.halts = [...state.halts, { reason: 'approval', toolCallId }]
+      break
+    }
+    case 'tool_execution_started':
+      state.started = [...state.started, event.id]
+      break
+    case 'tool_progress':
+      if (event.inner !== undefined) foldInner(state, event)
+      break
+    case 'tool_execution_completed':
+      state.results = [...state.results, storedResult(event)]
+      leaveInner(state, event.id)
+      break
+    case 'tool_result_encoded':
+      addToolMessage(state, resultMessage(event))
+      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
+      break
+    case 'ask_user_requested': {
+      const { toolCallId, question, options, metadata } = event
+      if (isInnerCall(state, toolCallId)) break
+      // A late question has no place in the thread: the model was told that there is no result yet.
+      if (metadata?.['lateResultOf'] === toolCallId) dropResult(state, toolCallId)
+      else addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
+      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
+      break
+    }
+    case 'tool_halt': {
+      const { toolCallId, reason, result, content, metadata } = event
+      addToolMessage(state, withMetadata(toolMessage(toolCallId, content), metadata))
+      state.halts = [...state.halts, { reason, toolCallId, result }]
+      break
+    }
+    case 'step_completed':
+      completeStep(state, event)
+      break
+    case 'chat_completed':
+      state.result = event.result
+      break
+    default:
+      foldModelEvent(state, event)
+      return
+  }
+  state.count++
+}
+
+type Progress = Extract<StreamEvent, { type: 'tool_progress' }>
+
+/** Whether an id is that of a call inside an agent, and not of a call of the answer. */
+function isInnerCall({ inner, end }: Collector, id: string): boolean {
+  if (end?.message.toolCalls?.some((call) => call.id === id) === true) return false
+  return inner.some(({ callId }) => id.startsWith(`${callId}/`))
+}
+
+/** Folds what an agent inside a call reports: where it goes on from, or an event of its own. */
+function foldInner(state: Collector, progress: Progress): void {
+  const { id: callId } = progress
+  const base = innerSession(progress)
+  const known = state.inner.find((run) => run.callId === callId)
+  if (base !== undefined) {
+    // A call that is entered again has the same inner session, which knows what it used.
+    if (known !== undefined && known.base.id !== base.id) leaveInner(state, callId)
+    const entered = { ...enterInner(callId, base), entered: true }
+    const isKnown = state.inner.some((run) => run.callId === callId)
+    state.inner = isKnown
+      ? state.inner.map((run) => (run.callId === callId ? entered : run))
+      : [...state.inner, entered]
+    return
+  }
+  const event = innerEvent(progress)
+  if (known === undefined || event === undefined) return
+  const next = applyEvent(known.state, event)
+  state.inner = state.inner.map((run) => (run === known ? { ...run, state: next } : run))
+  const told = [...answersSince(known.state, next), ...answerOf(known.state, event)]
+  if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
+  // What a result tells is not in the inner session any more.
+  if (event.type === 'chat_completed') state.spent = addUsage(state.spent, event.result.usage)
+}
+
+/** What agents further inside have used by an event. */
+function answersSince(before: Collector, after: Collector): readonly AnswerUsage[] {
+  return (after.innerAnswers ?? []).slice(before.innerAnswers?.length ?? 0)
+}
+
+/**
+ * What the answer of a step used, or one that broke off. What was not reported is not known, except of a step that goes on with an
+ * answer: that was counted before.
+ */
+function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[] {
+  const brokeOff = event.type === 'error' && before.active && before.end === undefined
+  if (event.type !== 'step_completed' && !brokeOff) return []
+  const answer = answerUsage(event.type === 'step_completed' ? event.response : before)
+  const continues = event.type === 'step_completed' && event.continues === true
+  if (continues && Object.keys(answer.usage).length === 0) return []
+  const failed = event.type === 'step_completed' ? brokenOff(event.response).map(answerUsage) : []
+  // Answers that broke off before it are not part of the usage of the run, so they are told with it and not beside it.
+  const told = { ...answer, metadata: { fallback: { failed } } }
+  return [failed.length === 0 ? answer : told]
+}
+
+/** The call has its answer: of its inner run only the usage is kept. */
+function leaveInner(state: Collector, callId: unknown): void {
+  const run = state.inner.find((inner) => inner.callId === callId)
+  if (run === undefined) return
+  state.inner = state.inner.filter((inner) => inner !== run)
+  state.spent = addUsage(state.spent, untoldUsage(run))
+}
+
+/** What an inner run used, as far as no result of it has told. */
+function untoldUsage({ state }: InnerRun): Usage {
+  return state.result === undefined ? totalUsage(state) : {}
+}
+
+/** Pending work of inner agents. Their call ids are prefixed with the id of the outer call. */
+export interface InnerPending {
+  /** The calls that have no answer because of that. */
+  readonly waiting: ReadonlySet<string>
+  /** The first question or approval of each. */
+  readonly halts: readonly ToolHalt[]
+  readonly approvals: readonly PendingApproval[]
+  readonly manual: readonly ToolCall[]
+}
+
+/** What the agents that this run has entered wait for. */
+export function innerPending({ inner }: Collector): InnerPending {
+  const waiting = new Set<string>()
+  const halts: ToolHalt[] = []
+  const approvals: PendingApproval[] = []
+  const manual: ToolCall[] = []
+  for (const { callId, base, state, entered } of inner) {
+    const told = state.result
+    // An agent that already waited when it was entered again has no event since.
+    const at = told ?? { ...base, manualToolCalls: base.pendingToolCalls }
+    const { pendingQuestion: question, pendingToolCallId: asking } = at
+    const isNew = entered && (told !== undefined || state.count === 0)
+    const count = at.pendingApprovals.length + at.manualToolCalls.length
+    if (!isNew || (asking === undefined && count === 0)) continue
+    waiting.add(callId)
+    const idOf = (id: string): string => `${callId}/${id}`
+    const own = at.pendingApprovals.map((call) => ({ ...call, id: idOf(call.id) }))
+    approvals.push(...own)
+    manual.push(...at.manualToolCalls.map((call) => ({ ...call, id: idOf(call.id) })))
+    if (asking !== undefined) {
+      const options = at.pendingQuestionOptions
+      const toolCallId = idOf(asking)
+      halts.push(defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }))
+    }
+    const [first] = own
+    if (first !== undefined) halts.push({ reason: 'approval', toolCallId: first.id })
+  }
+  return { waiting, halts, approvals, manual }
+}
+
+type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
+
+function completeStep(state: Collector, event: StepCompleted): void {
+  const { response, newMessages, manualToolCalls, halt } = event
+  // A fold that did not start in the middle of the answer still has it in the thread.
+  const continued = event.continues === true && !state.active
+  state.thread = appendMessages(
+    continued ? beforeAnswer(state.thread) : state.thread,
+    ...newMessages,
+  )
+  Object.freeze(state.thread.messages)
+  const step = defined<ChatStep>({
+    response,
+    newMessages,
+    toolResults: Object.freeze(newMessages.filter((message) => message.role === 'tool')),
+    manualToolCalls,
+    halt,
+    continues: event.continues,
+  })
+  // Hooks see the steps. Those that are there already are not copied for each.
+  state.steps = Object.freeze([...state.steps, Object.freeze(step)])
+  state.haltedReason = event.haltedReason
+  const halts = inCallOrder(state.halts, response)
+  state.questions = halts.filter(({ reason }) => reason === 'ask_user')
+  state.halted = halts.filter(({ reason }) => reason !== 'ask_user' && reason !== 'approval')
+  state.approvals = response.toolCalls.flatMap(
+    ({ id }) => state.requested.find((request) => request.id === id) ?? [],
+  )
+  clearMessage(state)
+}
+
+type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
+
+function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult {
+  return defined<StoredResult>({
+    toolCallId: id,
+    value: 'ok' in result ? result.ok : undefined,
+    parts: 'ok' in result ? result.parts : undefined,
+    error: 'error' in result ? result.error : undefined,
+    question:
+      outcome?.type === 'ask_user'
+        ? { question: outcome.question, options: outcome.options }
+        : undefined,
+    haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
+  })
+}
+
+type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
+
+function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): Message {
+  if (metadata?.['lateResultOf'] === id) {
+    const late = lateMessage(id, content)
+    return withMetadata(
+      late,
+      interrupted === undefined ? metadata : { ...metadata, interrupted: true },
+    )
+  }
+  if (interrupted !== undefined) {
+    // Unlike the mark of a call whose result may still come.
+    return { ...withMetadata(interruptedMessage(id, interrupted), { reported: true }), content }
+  }
+  return withMetadata(toolMessage(id, content), metadata)
+}
+
+function withMetadata(message: Message, metadata: JsonObject | undefined): Message {
+  return metadata === undefined
+    ? message
+    : { ...message, metadata: { ...message.metadata, ...metadata } }
+}
+
+/** Adds the answer to a call. A late one is a message of its own; it comes between two steps. */
+function addToolMessage(state: Collector, message: Message): void {
+  const id = message.toolCallId ?? message.metadata?.['lateResultOf']
+  dropResult(state, id)
+  leaveInner(state, id)
+  if (message.role !== 'tool') {
+    state.thread = appendMessages(state.thread, message)
+    return
+  }
+  state.toolMessages = [...state.toolMessages, message]
+  // A run that was cut and goes on has its calls from the session.
+  if (state.tail.length === 0) state.tail = tailOf(state)
+  const at = itemsOf(state.tail).findIndex(({ toolCallId }) => toolCallId === id)
+  if (at !== -1) state.tail = withItem(state.tail, at, message)
+}
+
+/** The result of a call is no longer needed: it is told, or asked about. */
+function dropResult(state: Collector, id: unknown): void {
+  state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
+}
+
+/** A thread without its last answer and the results after it. */
+function beforeAnswer(thread: Thread): Thread {
+  const at = thread.messages.findLastIndex(({ role }) => role === 'assistant')
+  return at === -1 ? thread : { ...thread, messages: thread.messages.slice(0, at) }
+}
+
+/** The step so far. Its thread can always be sent: open calls are answered by marked messages. */
+export function toStepResult(state: Collector): StepResult {
+  const last = state.steps.at(-1)
+  if (last !== undefined && !state.active) {
+    const { newMessages: _added, continues: _continues, ...step } = last
+    return { ...step, thread: state.thread, done: isDone(last) && !asksAgain(last.newMessages) }
+  }
+  const added = partialMessages(state)
+  return {
+    thread: appendMessages(state.thread, ...added),
+    response: toResponse(state),
+    toolResults: added.filter((message) => message.role === 'tool'),
+    done: true,
+    manualToolCalls: [],
+  }
+}
+
+/**
+ * The chat so far: the result itself once the loop has ended, else a partial result with `haltedReason` `error` or
+ * `cancelled` and a thread that can be sent.
+ */
+export function toChatResult(state: Collector): ChatResult {
+  if (state.result !== undefined) return { ...state.result, thread: state.thread }
+  const { error, active, steps } = state
+  const failed = error !== undefined && !isCancellation(error)
+  const finalResponse = active || steps.length > 0 ? toResponse(state) : undefined
+  return defined<ChatResult>({
+    thread: appendMessages(state.thread, ...(active ? partialMessages(state) : leftOpen(state))),
+    outputText: turnText(state, finalResponse),
+    finalResponse,
+    steps,
+    haltedReason: failed ? 'error' : 'cancelled',
+    pendingApprovals: [],
+    manualToolCalls: [],
+    error,
+    usage: totalUsage(state),
+    innerAnswers: state.innerAnswers,
+    metadata: {},
+  })
+}
+
+/** Marked answers to the calls that a completed step left open. */
+function leftOpen({ steps }: Collector): readonly Message[] {
+  const { response, newMessages = none } = steps.at(-1) ?? {}
+  const answered = new Set(newMessages.map(({ toolCallId }) => toolCallId))
+  const open = (response?.toolCalls ?? none).filter(({ id }) => !answered.has(id))
+  return open.map(({ id }) => interruptedMessage(id, 'interrupted'))
+}
+
+/** Everything that a run used: its own usage, and what agents inside its calls used and have not told. */
+export function totalUsage(state: Collector): Usage {
+  return state.inner.reduce((sum, run) => addUsage(sum, untoldUsage(run)), ownUsage(state))
+}
+
+/** The usage of every step, of the message under way, and of what came before a cut. */
+export function ownUsage(state: Collector): Usage {
+  let total = state.spent
+  for (const { response } of state.steps) total = addUsage(total, response.usage)
+  return addUsage(total, state.usage)
+}
+
+/**
+ * Whether the tool calls of an answer may be run.
+ *
+ * Only an answer that ended by itself has complete calls. The calls of an answer that was cut by `length`, by a filter or
+ * for an unknown reason are not run, even if their arguments parse.
+ */
+export function runsTools(response: Pick<ModelResponse, 'finishReason' | 'toolCalls'>): boolean {
+  return response.toolCalls.length > 0 && endedByItself(response.finishReason)
+}
+
+/** Whether no model call follows a step: something halted or waits, or there was nothing to run. */
+export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | 'halt'>): boolean {
+  const { response, manualToolCalls, halt } = step
+  if (halt !== undefined || awaits(response)) return true
+  return manualToolCalls.length === 0 && !runsTools(response) && !isPaused(response)
+}
+
+/** Whether messages end with one of the loop, or a late result, which asks the model again. */
+export function asksAgain(messages: readonly Message[]): boolean {
+  const { metadata } = messages.at(-1) ?? {}
+  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
+}
+
+/** Why a loop rests after an answer that asks for no further model call. */
+export function restingReason(response: ModelResponse): HaltedReason {
+  if (awaits(response)) return 'provider_item'
+  return response.finishReason === 'error' ? 'error' : 'completed'
+}
+
+/** Whether the caller has to answer an item of the provider, such as a request for approval. */
+function awaits({ metadata }: ModelResponse): boolean {
+  return metadata['awaits'] !== undefined
+}
+
+/**
+ * The text of a turn: that of its last answer, after that of the answers in which the provider paused before it.
+ *
+ * They are found in the thread, so that a run that was cut and goes on has them too.
+ */
+export function turnText({ thread, active }: Collector, last: ModelResponse | undefined): string {
+  if (last === undefined) return ''
+  const { messages } = thread
+  let at = active ? messages.length : messages.findLastIndex(({ role }) => role === 'assistant')
+  // An empty answer is not in the thread.
+  if (!active && wasPaused(messages[at]) && !isPaused(last)) at++
+  let text = last.outputText
+  for (let before = messages[--at]; before && wasPaused(before); before = messages[--at]) {
+    text = messageText(before) + text
+  }
+  return text
+}
+
+function wasPaused(message: Message | undefined): boolean {
+  return message?.role === 'assistant' && message.metadata?.['paused'] === true
+}
+
+/** Halts in the order of the calls of an answer. */
+export function inCallOrder(
+  halts: readonly ToolHalt[],
+  { toolCalls }: Pick<ModelResponse, 'toolCalls'>,
+): readonly ToolHalt[] {
+  if (halts.length < 2) return halts
+  const placeOf = ({ toolCallId }: ToolHalt): number => {
+    const own = toolCalls.findIndex(({ id }) => id === toolCallId)
+    return own === -1 ? toolCalls.findIndex(({ id }) => toolCallId.startsWith(`${id}/`)) : own
+  }
+  return halts.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+/**
+ * Why a step failed, if it did: the tool failure that halted it, or an answer whose `finishReason` is `error`.
+ *
+ * A provider may end an answer this way without an error. Then the error is made here.
+ */
+export function stepError({
+  response,
+  halt,
+}: Pick<StepResult, 'response' | 'halt'>): ErrorData | undefined {
+  if (halt !== undefined) return halt.error
+  const { finishReason, rawFinishReason, error, provider, requestId } = response
+  if (finishReason !== 'error') return undefined
+  if (error !== undefined) return error
+  const word = rawFinishReason === undefined ? '' : ` (${rawFinishReason})`
+  const message = `${provider} ended its answer with an error${word}`
+  return new AdapterError('unknown', message, { provider, requestId }).toJSON()
+}

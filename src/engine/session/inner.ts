@@ -1,0 +1,206 @@
+import type { ToolEvent } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
+import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
+import { addUsage, type Usage } from '../../core/types/response.ts'
+import type { ToolHalt } from '../../core/types/results.ts'
+import type { RunProgress, Session } from '../../core/types/session.ts'
+
+// Agents inside the calls of a session. Their sessions are the truth; what the outer one says that it waits for is derived from them.
+
+/** The sessions of agents inside calls, by the call. */
+export type InnerSessions = NonNullable<RunProgress['inner']>
+
+/** Whether a session waits for somebody. */
+export function waits({ status }: Session): boolean {
+  return status === 'awaiting_user' || status === 'awaiting_approval' || status === 'awaiting_tools'
+}
+
+/** Where a call inside an agent is. */
+export interface InnerPlace {
+  /** The call that the agent is in. */
+  readonly callId: string
+  readonly session: Session
+  /** The id of the call in that session. */
+  readonly id: string
+}
+
+/** The agent that has a call with this id, which is `outer/inner`; `undefined` for a call of the session itself. */
+export function innerPlace(session: Session, id: string): InnerPlace | undefined {
+  if (callOf(session.thread, id) !== undefined) return undefined
+  for (const [callId, inner] of Object.entries(session.run?.inner ?? {})) {
+    const own = id.slice(callId.length + 1)
+    if (!id.startsWith(`${callId}/`)) continue
+    const isKnown = callOf(inner.thread, own) !== undefined || innerPlace(inner, own) !== undefined
+    if (isKnown) return { callId, session: inner, id: own }
+  }
+  return undefined
+}
+
+/** The last call with this id. */
+export function callOf({ messages }: Thread, toolCallId: string): ToolCall | undefined {
+  for (const { toolCalls = [] } of messages.toReversed()) {
+    const call = toolCalls.find(({ id }) => id === toolCallId)
+    if (call !== undefined) return call
+  }
+  return undefined
+}
+
+/**
+ * The session whose lists say what its agents wait for, besides what it waits for itself. `before` are the agents that the lists
+ * were made from.
+ */
+export function withInnerPending(
+  session: Session,
+  before: InnerSessions | undefined = session.run?.inner,
+): Session {
+  const inner = session.run?.inner ?? {}
+  const keys = [...Object.keys(inner), ...Object.keys(before ?? {})]
+  if (keys.length === 0) return session
+  const isOwn = (id: string): boolean =>
+    !keys.some((callId) => id.startsWith(`${callId}/`)) || callOf(session.thread, id) !== undefined
+  const waiting = Object.entries(inner).filter(([, one]) => waits(one))
+  const of = <Call extends { readonly id: string }>(
+    list: (one: Session) => readonly Call[],
+  ): readonly Call[] => [
+    ...list(session).filter(({ id }) => isOwn(id)),
+    ...waiting.flatMap(([callId, one]) =>
+      list(one).map((call) => Object.assign({}, call, { id: `${callId}/${call.id}` })),
+    ),
+  ]
+  const asked = questionsOf(session).filter(({ toolCallId }) => isOwn(toolCallId))
+  for (const [callId, one] of waiting) {
+    for (const question of questionsOf(one)) {
+      asked.push({ ...question, toolCallId: `${callId}/${question.toolCallId}` })
+    }
+  }
+  return withQuestions(
+    {
+      ...session,
+      pendingToolCalls: of(({ pendingToolCalls }) => pendingToolCalls),
+      pendingApprovals: of(({ pendingApprovals }) => pendingApprovals),
+    },
+    inOrder(session.thread.messages, asked),
+  )
+}
+
+/** The open questions of a session. */
+export function questionsOf(session: Session): ToolHalt[] {
+  const { pendingQuestion: question, pendingToolCallId: toolCallId, moreQuestions = [] } = session
+  const options = session.pendingQuestionOptions
+  if (toolCallId === undefined) return []
+  return [
+    defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }),
+    ...moreQuestions,
+  ]
+}
+
+/**
+ * What a session asks for: one that waits, and one that is under way, which asks before its other tools have ended. `prefix` is put
+ * before the ids: for an agent, that of the call that it is in, and a slash.
+ */
+export function waitingEvents(session: Session, prefix: string = ''): readonly WaitingEvent[] {
+  const { halts = [], requested = [] } = session.run ?? {}
+  const isUnderWay = session.status === 'idle'
+  const questions = isUnderWay
+    ? halts.filter(({ reason }) => reason === 'ask_user')
+    : questionsOf(session)
+  const approvals = isUnderWay ? requested : session.pendingApprovals
+  return [
+    ...questions.map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
+      type: 'ask_user_requested',
+      toolCallId: prefix + toolCallId,
+      toolName: sessionCall(session, toolCallId)?.name ?? '',
+      question,
+      options,
+    })),
+    ...approvals.map(({ reason, ...own }) => {
+      const call = { ...own, id: prefix + own.id }
+      return defined<WaitingEvent>({
+        type: 'approval_requested',
+        toolCallId: call.id,
+        toolName: call.name,
+        call,
+        reason,
+      })
+    }),
+  ]
+}
+
+type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>
+
+/** The last call with this id, in the session or in an agent of it. */
+export function sessionCall(session: Session, id: string): ToolCall | undefined {
+  const place = innerPlace(session, id)
+  const call = place ? sessionCall(place.session, place.id) : callOf(session.thread, id)
+  return call && { ...call, id }
+}
+
+/** The session with these open questions. */
+export function withQuestions(session: Session, [first, ...more]: readonly ToolHalt[]): Session {
+  return defined<Session>({
+    ...session,
+    pendingQuestion: first?.question,
+    pendingToolCallId: first?.toolCallId,
+    pendingQuestionOptions: first?.options,
+    moreQuestions: more.length === 0 ? undefined : more,
+  })
+}
+
+/** Questions in the order of the calls of the last answer. */
+function inOrder(messages: readonly Message[], asked: readonly ToolHalt[]): readonly ToolHalt[] {
+  if (asked.length < 2) return asked
+  const calls = messages.findLast(({ toolCalls }) => toolCalls !== undefined)?.toolCalls ?? []
+  const placeOf = ({ toolCallId }: ToolHalt): number =>
+    calls.findIndex(({ id }) => toolCallId === id || toolCallId.startsWith(`${id}/`))
+  return asked.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+/** What a run used and no result has told, agents inside its calls included. */
+export function untoldUsage(run: RunProgress | undefined): Usage {
+  if (run === undefined) return {}
+  const own = addUsage(run.usage ?? {}, run.answer?.usage ?? {})
+  return Object.values(run.inner ?? {}).reduce(
+    (sum, session) => addUsage(sum, untoldUsage(session.run)),
+    own,
+  )
+}
+
+/** What is kept of a run when a result has told all that it used. A run that counts anew does not count what was told. */
+export function toldRun(run: RunProgress): RunProgress {
+  const { usage: _usage, told = {}, answer, inner, ...rest } = run
+  const sum = run.turns === 0 ? {} : addUsage(told, untoldUsage(run))
+  return defined<RunProgress>({
+    ...rest,
+    told: someUsage(sum),
+    answer: answer && { ...answer, usage: {} },
+    inner:
+      inner &&
+      mapInner(inner, (session) =>
+        session.run === undefined ? session : { ...session, run: toldRun(session.run) },
+      ),
+  })
+}
+
+/** A usage that says something. */
+export function someUsage(usage: Usage): Usage | undefined {
+  return Object.keys(usage).length === 0 ? undefined : usage
+}
+
+/** Agents, each changed in the same way. */
+function mapInner(
+  inner: InnerSessions,
+  change: (session: Session, callId: string) => Session,
+): InnerSessions {
+  return Object.fromEntries(
+    Object.entries(inner).map(([callId, session]) => [callId, change(session, callId)]),
+  )
+}
+
+/** The agents of these calls; `undefined` if there are none. */
+export function pickInner(
+  inner: InnerSessions | undefined,
+  isKept: (callId: string) => boolean,
+): InnerSessions | undefined {
+  const kept = Object.entries(inner ?? {}).filter(([callId]) => isKept(callId))
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}

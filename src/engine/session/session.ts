@@ -1,0 +1,89 @@
+import type { ToolCall } from '../../core/types/message.ts'
+import type { PendingApproval } from '../../core/types/results.ts'
+import type { Session as SessionData } from '../../core/types/session.ts'
+import {
+  appended,
+  approved,
+  createSession,
+  deniedCall,
+  legalOperations,
+  rewound,
+  submitToolResult,
+  submitToolResults,
+} from './changes.ts'
+import {
+  reply,
+  resume,
+  start,
+  step,
+  streamNext,
+  streamReply,
+  streamResume,
+  streamStart,
+  streamStep,
+} from './operations.ts'
+import { applySessionEvent, finalizeSession, reduceSession } from './reduce.ts'
+import { parseSession, stringifySession } from './saved.ts'
+import { sealSession, unsealSession } from './seal.ts'
+
+/** A conversation that can wait: plain data. The functions of the same name work on it and never change it. */
+export type Session = SessionData
+
+interface SessionApi {
+  readonly create: typeof createSession
+  readonly start: typeof start
+  readonly reply: typeof reply
+  readonly resume: typeof resume
+  readonly step: typeof step
+  readonly streamStart: typeof streamStart
+  readonly streamReply: typeof streamReply
+  readonly streamResume: typeof streamResume
+  readonly streamStep: typeof streamStep
+  readonly streamNext: typeof streamNext
+  readonly submitToolResult: typeof submitToolResult
+  readonly submitToolResults: typeof submitToolResults
+  readonly approve: typeof approved
+  readonly deny: typeof deniedCall
+  readonly append: typeof appended
+  readonly rewind: typeof rewound
+  readonly pendingToolCalls: (session: Session) => readonly ToolCall[]
+  readonly pendingApprovals: (session: Session) => readonly PendingApproval[]
+  readonly legalOperations: typeof legalOperations
+  readonly reduce: typeof reduceSession
+  readonly applyEvent: typeof applySessionEvent
+  readonly finalize: typeof finalizeSession
+  readonly stringify: typeof stringifySession
+  readonly parse: typeof parseSession
+  readonly seal: typeof sealSession
+  readonly unseal: typeof unsealSession
+}
+
+/** The operations on sessions. Each takes a session and returns the next one. */
+export const Session: SessionApi = {
+  create: createSession,
+  start,
+  reply,
+  resume,
+  step,
+  streamStart,
+  streamReply,
+  streamResume,
+  streamStep,
+  streamNext,
+  submitToolResult,
+  submitToolResults,
+  approve: approved,
+  deny: deniedCall,
+  append: appended,
+  rewind: rewound,
+  pendingToolCalls: (session) => session.pendingToolCalls,
+  pendingApprovals: (session) => session.pendingApprovals,
+  legalOperations,
+  reduce: reduceSession,
+  applyEvent: applySessionEvent,
+  finalize: finalizeSession,
+  stringify: stringifySession,
+  parse: parseSession,
+  seal: sealSession,
+  unseal: unsealSession,
+}

@@ -1,0 +1,123 @@
+import { copyOf } from '../../core/base/frozen.ts'
+import type { Tool } from '../../core/contracts/tool.ts'
+import type { StreamEvent } from '../../core/types/events.ts'
+import { defined, isObject } from '../../core/types/guards.ts'
+import type { ToolCall } from '../../core/types/message.ts'
+import type { Judged } from '../chat/handoff.ts'
+import { checkArguments, readOnly } from './execute.ts'
+import { deniedEvent, messageOf } from './failed-calls.ts'
+import { isCallersCall, type ToolRun } from './tool-run.ts'
+
+/**
+ * Decides about a call before it runs. Returns a promise only if something has to be waited for. With `leaveManual` the caller answers
+ * the calls of manual tools that may run; otherwise they are run like all others.
+ *
+ * A call with wrong arguments, or of a tool that does not exist, is not asked about: it is run, and fails. A policy that
+ * throws or returns nonsense never runs a call: somebody has to approve it. Never rejects.
+ */
+export function judge(
+  call: ToolCall,
+  toolRun: ToolRun,
+  leaveManual: boolean,
+): Judged | Promise<Judged> {
+  const tool = toolRun.tools.get(call.name)
+  if (tool === undefined) return call
+  const approved = leaveManual && isCallersCall(tool, call) ? undefined : call
+  const mayAsk = toolRun.approve !== undefined || (tool.needsApproval ?? false) !== false
+  if (approved !== undefined && !mayAsk) return call
+  try {
+    const checked = checkArguments(call, tool)
+    const decide = ({ issues, args }: Awaited<typeof checked>): Judged | Promise<Judged> => {
+      if (issues !== undefined) return call
+      return mayAsk ? approval(call, tool, { ...toolRun, args, approved }) : approved
+    }
+    // A schema that fails makes the call fail when it is run.
+    return checked instanceof Promise ? checked.then(decide, () => call) : decide(checked)
+  } catch {
+    return call
+  }
+}
+
+/** All values; a promise of them only if one has to be waited for. */
+export function allOf<T>(
+  values: readonly (T | Promise<T>)[],
+): readonly T[] | Promise<readonly T[]> {
+  return isSettled(values) ? values : Promise.all(values)
+}
+
+function isSettled<T>(values: readonly (T | Promise<T>)[]): values is readonly T[] {
+  return !values.some((value) => value instanceof Promise)
+}
+
+/** What an approval is about. */
+interface Asked extends Pick<ToolRun, 'approve' | 'context'> {
+  readonly args: ToolCall['arguments']
+  /** What becomes of the call if it may run. */
+  readonly approved: Judged
+}
+
+/** Asks the policy of the application, or the tool itself. */
+async function approval(
+  call: ToolCall,
+  tool: Tool,
+  { approve, context: fresh, args, approved }: Asked,
+): Promise<Judged> {
+  const context = fresh()
+  try {
+    if (approve === undefined) {
+      const { needsApproval } = tool
+      // Only a clear no runs the call.
+      const needed: unknown =
+        typeof needsApproval === 'function' ? await needsApproval(args, { context }) : true
+      return needed === false ? approved : asked(call)
+    }
+    const verdict: unknown = await approve(copyOf(call), { tool: readOnly(tool), context })
+    if (verdict === 'run') return approved
+    if (isObject(verdict) && typeof verdict['deny'] === 'string') {
+      return deniedEvent(call, verdict['deny'])
+    }
+    return asked(
+      call,
+      verdict === 'ask'
+        ? undefined
+        : `the approve policy must return 'run', 'ask' or {deny: reason}`,
+    )
+  } catch (thrown) {
+    const what = approve === undefined ? 'needsApproval' : 'the approve policy'
+    return asked(call, `${what} threw: ${messageOf(thrown)}`)
+  }
+}
+
+/** A call that waits for approval. */
+function asked(call: ToolCall, reason?: string): StreamEvent {
+  const { id: toolCallId, name: toolName } = call
+  return defined<ApprovalRequested>({
+    type: 'approval_requested',
+    toolCallId,
+    toolName,
+    call,
+    reason,
+  })
+}
+
+type ApprovalRequested = Extract<StreamEvent, { type: 'approval_requested' }>
+
+/** Calls that were decided about. */
+export interface SortedCalls {
+  /** To be run now. */
+  readonly open: readonly ToolCall[]
+  /** What is known about others without running them. */
+  readonly known: readonly StreamEvent[]
+}
+
+/** Sorts what became of calls. */
+export function sortCalls(all: readonly Judged[]): SortedCalls {
+  const open: ToolCall[] = []
+  const known: StreamEvent[] = []
+  for (const outcome of all) {
+    if (outcome === undefined) continue
+    if ('type' in outcome) known.push(outcome)
+    else open.push(outcome)
+  }
+  return { open, known }
+}

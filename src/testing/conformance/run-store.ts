@@ -1,0 +1,2080 @@
+import { systemClock } from '../../core/base/clock.ts'
+import { isAllmError } from '../../core/errors/errors.ts'
+import { allDifferent, sameJson } from '../../core/schema/json-schema.ts'
+import type { ErrorData } from '../../core/types/error-data.ts'
+import type { StreamEvent } from '../../core/types/events.ts'
+import type { JsonObject } from '../../core/types/json.ts'
+import type { Session, SessionCommand } from '../../core/types/session.ts'
+import type { AcquiredLease, LogEntry, RunStore } from '../../durable/stores/run-store.ts'
+import type { Lease } from '../../durable/stores/session-store.ts'
+import { nextTurn } from '../fakes/virtual-clock.ts'
+import type { ConformanceCase, Declares, RunStoreCapability } from './cases.ts'
+import { ConformanceFailure, defaultPatienceMs, demand, type ContractName } from './demands.ts'
+import { demandRefused, longText, oddIds, provided, sessionOf } from './session-store.ts'
+
+/**
+ * The cases for every run store: leases, the inbox, the log, what is due, signals and pruning. A run store passes
+ * `sessionStoreCases` too.
+ *
+ * The cases never pass a time of their own. What has to expire gets a short time, and the store is asked until it says that the time
+ * has passed, so a slow store or a busy machine makes no difference.
+ */
+export const runStoreCases: readonly RunStoreCase[] = [
+  // ---- Leases
+
+  caseOf('a lease is given, also before the session exists', async ({ store }) => {
+    const lease = await taken(store, 's')
+    const { token, expiresAt, wakeInMs } = lease
+    demand(Number.isSafeInteger(token) && token > 0 && Number.isFinite(expiresAt), {
+      expected: 'a lease with a token (a safe integer above 0) and expiresAt',
+      received: lease,
+      contract: 'runLease',
+    })
+    demand(wakeInMs === undefined, {
+      expected: 'a lease without wakeInMs: the session did not wait',
+      received: lease,
+      contract: 'runSleep',
+    })
+  }),
+  caseOf('a live lease keeps others out', async ({ store, handle }) => {
+    await taken(store, 's', { owner: 'a' })
+    const others = [
+      await store.acquire('s', { owner: 'b', ttlMs: long }),
+      await store.acquire('s', { owner: 'a', ttlMs: long }),
+      await (await handle(1)).acquire('s', { owner: 'c', ttlMs: long }),
+    ]
+    demand(
+      others.every((lease) => lease === undefined),
+      {
+        expected: 'undefined for everybody else, whatever their name',
+        received: others,
+        contract: 'runLease',
+      },
+    )
+    await taken(store, 'another')
+  }),
+  caseOf('a lease that expired can be taken, with a larger token', async (stage) => {
+    const { store, handle } = stage
+    const first = await taken(store, 's', { ttlMs: short })
+    const second = await takenOver(stage, await handle(1), 's')
+    demandRising([first, second])
+  }),
+  caseOf('tokens rise with each lease of a session', async ({ store, handle }) => {
+    const leases: Lease[] = []
+    for (let round = 0; round < 5; round++) {
+      const own = await handle(round)
+      const lease = await taken(own, 's')
+      leases.push(lease)
+      await store.save(sessionOf('s', `round ${round}`), { lease })
+      await own.release('s', lease)
+    }
+    demandRising(leases)
+  }),
+  caseOf('tokens rise also after the session was deleted', async ({ store }) => {
+    const first = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease: first })
+    await store.delete('s')
+    const second = await taken(store, 's')
+    demandRising([first, second])
+    await demandRefused(store.save(sessionOf('s', 'old'), { lease: first }), 'lease_lost')
+  }),
+  caseOf('of several that ask at the same time one gets the lease', async ({ handles }) => {
+    const stores = await handles(8)
+    for (let round = 0; round < 5; round++) {
+      const leases = await Promise.all(
+        stores.map((own, index) => own.acquire(`s${round}`, { owner: `o${index}`, ttlMs: long })),
+      )
+      demand(leases.filter((lease) => lease !== undefined).length === 1, {
+        expected: 'one lease, and undefined for the others',
+        received: leases,
+        contract: 'runLease',
+        hint: 'looking at the lease and taking it must be one atomic step',
+      })
+    }
+  }),
+  caseOf('a lease that is renewed lasts', async (stage) => {
+    const { store, handle, elapse } = stage
+    const lease = await taken(store, 's', { ttlMs: short })
+    const renewed = await store.renew('s', lease, long)
+    demand(renewed, { expected: 'true', received: renewed, contract: 'runLease' })
+    const dueAt = (await store.look('s'))?.dueAt ?? 0
+    demand(dueAt > lease.expiresAt, {
+      expected: `a lease that ends after ${lease.expiresAt}, when it ended before`,
+      received: dueAt,
+      contract: 'runLease',
+    })
+    await elapse(short)
+    const other = await (await handle(1)).acquire('s', { owner: 'b', ttlMs: long })
+    demand(other === undefined, {
+      expected: 'undefined: the lease was renewed',
+      received: other,
+      contract: 'runLease',
+    })
+  }),
+  caseOf('a lease that expired and that nobody took can still be used', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's', { ttlMs: short })
+    await died(stage, 's')
+    const version = await store.save(sessionOf('s'), { lease, events: [delta('a')] })
+    const number = await store.append('s', [delta('b')], { lease })
+    const renewed = await store.renew('s', lease, long)
+    const owner = (await store.look('s'))?.owner
+    demand(sameJson([version, number, renewed, owner], [1, 2, true, 'owner']), {
+      expected: 'a save, an append and a renewal that succeed, and the owner to own it again',
+      received: { version, number, renewed, owner },
+      contract: 'runLease',
+    })
+  }),
+  caseOf('an owner that lost its lease saves nothing', async (stage) => {
+    const { store } = stage
+    const lease = await lost(stage, 's')
+    const work = (): Promise<unknown> =>
+      store.save(sessionOf('s', 'too late'), {
+        lease,
+        events: [delta('late')],
+        taken: 1,
+        first: true,
+      })
+    await demandUnchanged(store, 's', () => demandRefused(work(), 'lease_lost'))
+  }),
+  caseOf('an owner that lost its lease appends nothing', async (stage) => {
+    const { store } = stage
+    const lease = await lost(stage, 's')
+    await demandUnchanged(store, 's', () =>
+      demandRefused(store.append('s', [delta('late')], { lease }), 'lease_lost'),
+    )
+  }),
+  caseOf('an owner that lost its lease renews nothing', async (stage) => {
+    const { store } = stage
+    const lease = await lost(stage, 's')
+    await demandUnchanged(store, 's', async () =>
+      demandFalse(await store.renew('s', lease, 10 * long), 'renew'),
+    )
+  }),
+  caseOf('an owner that lost its lease releases nothing', async (stage) => {
+    const { store } = stage
+    const lease = await lost(stage, 's')
+    await demandUnchanged(store, 's', async () =>
+      demandFalse(await store.release('s', lease, { wakeInMs: 0 }), 'release'),
+    )
+  }),
+  caseOf('the lease of a session that was deleted is lost', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease })
+    await store.delete('s')
+    await demandRefused(store.save(sessionOf('s', 'again'), { lease }), 'lease_lost')
+    await demandRefused(store.append('s', [delta('late')], { lease }), 'lease_lost')
+    demandFalse(await store.renew('s', lease, long), 'renew')
+    demandFalse(await store.release('s', lease, { wakeInMs: 0 }), 'release')
+    const left = [await store.load('s'), await store.look('s'), await store.due({ limit: 10 })]
+    demand(sameJson(plain(left), [null, null, []]), {
+      expected: 'no session, no state and nothing that is due',
+      received: left,
+      contract: 'runLease',
+    })
+  }),
+  caseOf(
+    'a lease that was given back is neither renewed nor given back again',
+    async ({ store }) => {
+      const lease = await taken(store, 's')
+      await store.save(sessionOf('s'), { lease })
+      await store.release('s', lease)
+      await demandUnchanged(store, 's', async () => {
+        demandFalse(await store.renew('s', lease, long), 'renew')
+        demandFalse(await store.release('s', lease, { wakeInMs: 0 }), 'release')
+      })
+    },
+  ),
+  caseOf('a lease of an unknown session leaves nothing behind', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.release('s', lease)
+    const left = [await store.look('s'), await store.list()]
+    demand(sameJson(plain(left), [null, []]), {
+      expected: 'no state and no row of a session that was never saved and has no command',
+      received: left,
+      contract: 'runLease',
+    })
+  }),
+  caseOf('a save without a lease is refused while somebody owns the session', async ({ store }) => {
+    await store.save(sessionOf('s', 'first'))
+    const lease = await taken(store, 's')
+    await demandUnchanged(store, 's', () =>
+      demandRefused(store.save(sessionOf('s', 'by the way')), 'busy'),
+    )
+    await store.release('s', lease)
+    await store.save(sessionOf('s', 'second'))
+  }),
+  caseOf('what acquire and claim need is checked', async ({ store }) => {
+    for (const options of [{ owner: '', ttlMs: 1 }, { owner: 'a', ttlMs: 0 }, {}]) {
+      // Callers without types pass anything.
+      const wrong = options as { owner: string; ttlMs: number }
+      await demandInvalid(store.acquire('s', wrong))
+      await demandInvalid(store.claim(wrong))
+    }
+  }),
+
+  // ---- What a save does
+
+  caseOf('a save stores the session, its events and what it took', async ({ store }) => {
+    await store.push('s', send('one'))
+    await store.push('s', send('two'))
+    await store.push('s', send('three'))
+    const lease = await taken(store, 's')
+    const events = [delta('a'), delta('b')]
+    const version = await store.save(sessionOf('s', 'saved'), {
+      lease,
+      events,
+      taken: 2,
+      ifVersion: 0,
+    })
+    const stored = await store.load('s')
+    demand(
+      version === 1 &&
+        stored?.version === 1 &&
+        stored.lastEventId === 2 &&
+        sameJson(stored.session, sessionOf('s', 'saved')),
+      {
+        expected: 'the session at version 1, with the events up to number 2 folded in',
+        received: stored,
+        contract: 'runSave',
+      },
+    )
+    demandTexts(await store.readInbox('s'), ['three'])
+    demandLog(await store.readEvents('s', { commands: true }), [
+      'command 1 one',
+      'command 2 two',
+      'event 1 a',
+      'event 2 b',
+    ])
+  }),
+  caseOf('a stale save changes nothing', async ({ store }) => {
+    await store.push('s', send('one'))
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s', 'first'), { lease, events: [delta('a')] })
+    await demandUnchanged(store, 's', () =>
+      demandRefused(
+        store.save(sessionOf('s', 'second'), {
+          lease,
+          ifVersion: 0,
+          events: [delta('b')],
+          taken: 1,
+          first: true,
+        }),
+        'stale',
+      ),
+    )
+  }),
+  caseOf('a save at rest needs no lease, and logs its events', async ({ store }) => {
+    await store.save(sessionOf('s', 'first'), { events: [delta('a')], first: true })
+    await store.save(sessionOf('s', 'second'), { ifVersion: 1, events: [delta('b')] })
+    demandLog(await store.readEvents('s', {}), ['event 1 a', 'event 2 b'])
+    const state = await store.look('s')
+    demand(state?.version === 2 && !state.running, {
+      expected: 'version 2, and a session that does not run',
+      received: state,
+      contract: 'runSave',
+    })
+  }),
+  caseOf('events that are appended are not folded until the next save', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, events: [delta('a')] })
+    const number = await store.append('s', [delta('b'), delta('c')], { lease })
+    const [before, state] = [await store.load('s'), await store.look('s')]
+    await store.save(sessionOf('s'), { lease })
+    const after = await store.load('s')
+    const numbers = [number, before?.lastEventId, state?.lastEventId, after?.lastEventId]
+    demand(sameJson(numbers, [3, 1, 3, 3]) && before?.version === 1, {
+      expected: 'append to return 3, load to say 1, look 3, and load 3 after the save',
+      received: numbers,
+      contract: 'runSave',
+    })
+  }),
+  caseOf('a reader sees all of a save or nothing of it', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's')
+    const reader = await stage.handle(1)
+    const last = 25
+    const write = async (): Promise<void> => {
+      for (let n = 1; n <= last; n++) {
+        await store.save(counterOf('s', n), { lease, events: [delta(String(n))] })
+      }
+    }
+    const read = async (): Promise<void> => {
+      const again = stage.patience({ expected: `version ${last}`, contract: 'runSave' })
+      for (let version = 0; version < last; await again()) {
+        const stored = await reader.load('s')
+        if (stored === undefined) continue
+        version = stored.version
+        const seen = [version, stored.lastEventId, countOf(stored.session)]
+        demand(allEqual(seen), {
+          expected: 'the version, the last event and the session of the same save',
+          received: seen,
+          contract: 'runSave',
+        })
+      }
+    }
+    await Promise.all([write(), read()])
+  }),
+  caseOf(
+    'a save that is interrupted leaves all of it or nothing',
+    async ({ store, ...started }) => {
+      await store.push('s', send('one'))
+      const lease = await taken(store, 's')
+      await store.save(sessionOf('s', 'old'), { lease, events: [delta('a')] })
+      await provided(started.interruptNextSave, 'interruptNextSave')()
+      const outcome = await store
+        .save(sessionOf('s', 'new'), { lease, events: [delta('b')], taken: 1 })
+        .then(
+          () => 'saved',
+          () => 'failed',
+        )
+      const stored = await store.load('s')
+      const log = shown(await store.readEvents('s', { commands: true }))
+      const inbox = texts(await store.readInbox('s'))
+      const seen = plain({ session: stored?.session, version: stored?.version, log, inbox })
+      const before = {
+        session: sessionOf('s', 'old'),
+        version: 1,
+        log: ['event 1 a'],
+        inbox: ['one'],
+      }
+      const entries = ['event 1 a', 'command 1 one', 'event 2 b']
+      const after = { session: sessionOf('s', 'new'), version: 2, log: entries, inbox: [] }
+      demand(sameJson(seen, after) || (outcome === 'failed' && sameJson(seen, before)), {
+        expected: 'the state before the save or the state after it, whole',
+        received: { outcome, seen },
+        contract: 'runSave',
+      })
+    },
+    'interruption',
+  ),
+
+  // ---- The log
+
+  caseOf('events are numbered 1, 2, 3 over appends, saves and owners', async (stage) => {
+    const { store, handle } = stage
+    const first = await taken(store, 's', { ttlMs: short })
+    const numbers = [
+      await store.append('s', [delta('1'), delta('2')], { lease: first }),
+      await store.save(sessionOf('s'), { lease: first, events: [delta('3')] }),
+      await store.append('s', [], { lease: first }),
+    ]
+    const other = await handle(1)
+    const second = await takenOver(stage, other, 's')
+    numbers.push(await other.append('s', [delta('4')], { lease: second }))
+    await other.save(sessionOf('s'), { lease: second, events: [delta('5'), delta('6')] })
+    numbers.push(await other.append('s', [delta('7')], { lease: second }))
+    demand(sameJson(numbers, [2, 1, 3, 4, 7]), {
+      expected: 'append to return 2, 3, 4 and 7, and the save version 1',
+      received: numbers,
+      contract: 'runLog',
+    })
+    const entries = await store.readEvents('s', {})
+    demandLog(
+      entries,
+      Array.from({ length: 7 }, (_, index) => `event ${index + 1} ${index + 1}`),
+    )
+  }),
+  caseOf('appends at the same time have a number each, and stay together', async ({ handles }) => {
+    const stores = await handles(8)
+    const [store] = stores
+    const lease = await taken(store, 's')
+    const numbers = await Promise.all(
+      stores.map((own, index) =>
+        own.append('s', [delta(`${index} a`), delta(`${index} b`), delta(`${index} c`)], { lease }),
+      ),
+    )
+    const entries = shown(await store.readEvents('s', {}))
+    const wanted = numbers
+      .map((last, index) => ({ last, index }))
+      .toSorted((left, right) => left.last - right.last)
+      .flatMap(({ last, index }) =>
+        ['a', 'b', 'c'].map((name, at) => `event ${last - 2 + at} ${index} ${name}`),
+      )
+    demand(sameJson(entries, wanted) && allDifferent(numbers) && entries.length === 24, {
+      expected: '24 events with the numbers that append returned, those of each append in a row',
+      received: { numbers, entries },
+      contract: 'runLog',
+    })
+  }),
+  caseOf('an append after a number that is not the last is refused', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.append('s', [delta('a'), delta('b')], { lease, after: 0 })
+    for (const after of [0, 1, 3]) {
+      await demandUnchanged(store, 's', () =>
+        demandRefused(store.append('s', [delta('x')], { lease, after }), 'stale'),
+      )
+    }
+    const number = await store.append('s', [delta('c')], { lease, after: 2 })
+    demand(number === 3, { expected: 'event 3', received: number, contract: 'runLog' })
+  }),
+  caseOf('of several appends after the same number one is taken', async ({ handles }) => {
+    const stores = await handles(6)
+    const [store] = stores
+    const lease = await taken(store, 's')
+    const outcomes = await Promise.all(
+      stores.map((own, index) =>
+        own.append('s', [delta(String(index))], { lease, after: 0 }).catch((thrown: unknown) => {
+          if (isAllmError(thrown) && thrown.reason === 'stale') return 'stale'
+          throw thrown
+        }),
+      ),
+    )
+    const count = (await store.readEvents('s', {})).length
+    const wins = outcomes.filter((outcome) => outcome === 1).length
+    demand(wins === 1 && count === 1 && outcomes.every((one) => one === 1 || one === 'stale'), {
+      expected: 'one append that is taken, and five that are stale',
+      received: outcomes,
+      contract: 'runLog',
+    })
+  }),
+  caseOf('the log has the time of each entry', async ({ store }) => {
+    await store.push('s', send('one'))
+    const [waiting] = await store.readInbox('s')
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, events: [delta('a')], taken: 1 })
+    await store.append('s', [delta('b')], { lease })
+    const times = (await store.readEvents('s', { commands: true })).map(({ at }) => at)
+    const all = [waiting?.at ?? Number.NaN, ...times]
+    const inOrder = all.every((at, index) => at >= (all[index - 1] ?? 0))
+    demand(all.length === 4 && all.every((at) => Number.isFinite(at)) && inOrder, {
+      expected: 'a finite `at` for each entry, none before the one of the entry before',
+      received: all,
+      contract: 'runLog',
+    })
+  }),
+  caseOf('reading goes on after a number, up to a limit', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.append('s', ['1', '2', '3', '4', '5'].map(delta), { lease })
+    const read = async (options: { after?: number; limit?: number }): Promise<string> =>
+      (await store.readEvents('s', options)).map(({ id }) => id).join()
+    const seen = [
+      await read({}),
+      await read({ after: 0, limit: 2 }),
+      await read({ after: 2, limit: 2 }),
+      await read({ after: 4, limit: 2 }),
+      await read({ after: 5 }),
+      await read({ after: 99 }),
+    ]
+    demand(sameJson(seen, ['1,2,3,4,5', '1,2', '3,4', '5', '', '']), {
+      expected: 'the numbers 1,2,3,4,5; 1,2; 3,4; 5; none; none',
+      received: seen,
+      contract: 'runLog',
+    })
+    const unknown = await store.readEvents('nobody', { commands: true })
+    demand(sameJson(unknown, []), {
+      expected: 'no entries of an unknown session',
+      received: unknown,
+      contract: 'runLog',
+    })
+  }),
+  caseOf('a reader never skips or repeats an event while others write', async (stage) => {
+    const { store, handle } = stage
+    const lease = await taken(store, 's')
+    const reader = await handle(1)
+    const count = 60
+    const write = async (): Promise<void> => {
+      for (let n = 1; n <= count; n += 3) {
+        const [a, b, c] = [n, n + 1, n + 2].map((number) => delta(String(number)))
+        if (a && b && c) {
+          await Promise.all([
+            store.append('s', [a, b], { lease }),
+            store.save(sessionOf('s'), { lease, events: [c] }),
+          ])
+        }
+      }
+    }
+    const ids: number[] = []
+    const read = async (): Promise<void> => {
+      const ask = stage.patience({ expected: `${count} events`, contract: 'runLog' })
+      while (ids.length < count) {
+        const page = await reader.readEvents('s', { after: ids.at(-1) ?? 0, limit: 4 })
+        ids.push(...page.map(({ id }) => id))
+        demand(
+          ids.every((id, index) => id === index + 1),
+          { expected: 'the numbers 1, 2, 3 …', received: ids, contract: 'runLog' },
+        )
+        await ask()
+      }
+    }
+    await Promise.all([write(), read()])
+  }),
+  caseOf('commands stand in the log where they were applied', async ({ store }) => {
+    await loggedCommands(store, 's')
+    demandLog(await store.readEvents('s', { commands: true }), loggedEntries)
+    demandLog(await store.readEvents('s', { commands: true, afterCommand: 2, after: 3 }), [
+      'command 3 three',
+      'event 4 d',
+      'command 4 four',
+    ])
+    demandLog(await store.readEvents('s', { commands: true, after: 3 }), loggedEntries.slice(4))
+    demandLog(await store.readEvents('s', { commands: true, after: 4 }), ['command 4 four'])
+    const events = ['event 1 a', 'event 2 b', 'event 3 c', 'event 4 d']
+    demandLog(await store.readEvents('s', {}), events)
+    const state = await store.look('s')
+    demand(state?.lastCommandId === 4 && state.lastEventId === 4, {
+      expected: 'lastCommandId 4 and lastEventId 4',
+      received: state,
+      contract: 'runLook',
+    })
+  }),
+  caseOf('pages with commands neither skip nor repeat an entry', async ({ store }) => {
+    await loggedCommands(store, 's')
+    for (const limit of [1, 2, 3, 5, 20]) {
+      const all: LogEntry[] = []
+      for (let page = 0; page < 20; page++) {
+        const after = all.findLast((entry) => 'event' in entry)?.id
+        const afterCommand = all.findLast((entry) => 'command' in entry)?.id
+        const entries = await store.readEvents('s', { after, afterCommand, limit, commands: true })
+        demand(entries.length <= limit, {
+          expected: `at most ${limit} entries`,
+          received: entries,
+          contract: 'runLog',
+        })
+        all.push(...entries)
+      }
+      demandLog(all, loggedEntries)
+    }
+  }),
+  caseOf('a command that was refused is logged with the reason', async ({ store }) => {
+    await store.push('s', send('one'))
+    await store.push('s', send('two'))
+    const lease = await taken(store, 's')
+    const refused: ErrorData = { kind: 'session', reason: 'wrong_status', message: 'it is over' }
+    await store.save(sessionOf('s'), { lease, taken: 1, refused })
+    await store.save(sessionOf('s'), { lease, taken: 1 })
+    const entries = await store.readEvents('s', { commands: true })
+    const reasons = entries.map((entry) => ('command' in entry ? (entry.refused ?? null) : entry))
+    demand(sameJson(reasons, [refused, null]), {
+      expected: `the first command with refused ${JSON.stringify(refused)}, the second without`,
+      received: entries,
+      contract: 'runLog',
+    })
+  }),
+  caseOf('the first session of each run is kept with the log', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s', 'run 1'), { lease, first: true })
+    await store.save(sessionOf('s', 'later'), { lease, events: ['1', '2', '3'].map(delta) })
+    await store.save(sessionOf('s', 'run 2'), { lease, events: [delta('4')], first: true })
+    await store.append('s', [delta('5')], { lease })
+    const seen = []
+    for (const at of [0, 3, 4, 5, 99]) {
+      const found = await store.readSnapshot('s', at)
+      seen.push([at, found?.lastEventId, found && textOf(found.session)])
+    }
+    const wanted = [
+      [0, 0, 'run 1'],
+      [3, 0, 'run 1'],
+      [4, 4, 'run 2'],
+      [5, 4, 'run 2'],
+      [99, 4, 'run 2'],
+    ]
+    demand(sameJson(plain(seen), wanted), {
+      expected: `snapshots as in ${JSON.stringify(wanted)}`,
+      received: seen,
+      contract: 'runSnapshot',
+    })
+  }),
+  caseOf('a session whose runs are not marked has no snapshot', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, events: [delta('1')] })
+    await store.save(sessionOf('t'), { events: [delta('1')], first: true })
+    const found = [
+      await store.readSnapshot('s', 9),
+      await store.readSnapshot('t', 0),
+      await store.readSnapshot('nobody', 0),
+    ]
+    demand(
+      found.every((snapshot) => snapshot === undefined),
+      {
+        expected:
+          'undefined without `first`, before the first snapshot, and for an unknown session',
+        received: found,
+        contract: 'runSnapshot',
+      },
+    )
+  }),
+
+  // ---- The inbox
+
+  caseOf('commands wait in the order in which they came', async ({ store, handle }) => {
+    const other = await handle(1)
+    const commands: readonly SessionCommand[] = [
+      send('one'),
+      { type: 'approve', toolCallId: 'c', arguments: { amount: 1 } },
+      { type: 'submitToolResult', toolCallId: 'c', content: [1, null, { a: 'b' }], isError: false },
+      { type: 'resume' },
+      { type: 'deny', toolCallId: 'd', reason: 'no' },
+    ]
+    for (const [index, command] of commands.entries()) {
+      const pushed = await (index % 2 === 0 ? store : other).push('s', command)
+      demand(pushed, { expected: 'true', received: pushed, contract: 'runInbox' })
+    }
+    const entries = await store.readInbox('s')
+    const inOrder = sameJson(
+      entries.map(({ command }) => command),
+      commands,
+    )
+    demand(inOrder && entries.every(({ at }) => Number.isFinite(at)), {
+      expected: `${JSON.stringify(commands)}, each with its time`,
+      received: entries,
+      contract: 'runInbox',
+    })
+    demandTexts(await store.readInbox('nobody'), [])
+  }),
+  caseOf('the commands that came first are taken first', async ({ store }) => {
+    for (const text of ['one', 'two', 'three']) await store.push('s', send(text))
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 2 })
+    await store.push('s', send('four'))
+    demandTexts(await store.readInbox('s'), ['three', 'four'])
+    await store.save(sessionOf('s'), { lease })
+    demandTexts(await store.readInbox('s'), ['three', 'four'])
+    const state = await store.look('s')
+    demand(state?.queued === 2 && state.lastCommandId === 2, {
+      expected: 'two commands queued, and two taken',
+      received: state,
+      contract: 'runInbox',
+    })
+  }),
+  caseOf('a command that comes during a save is not lost', async ({ store, handle }) => {
+    const other = await handle(1)
+    const lease = await taken(store, 's')
+    await store.push('s', send('0'))
+    for (let round = 1; round <= 20; round++) {
+      const push = (): Promise<unknown> => other.push('s', send(String(round)))
+      const save = (): Promise<unknown> => store.save(sessionOf('s'), { lease, taken: 1 })
+      await Promise.all(round % 2 === 0 ? [push(), save()] : [save(), push()])
+    }
+    const log = shown(await store.readEvents('s', { commands: true }))
+    const wanted = Array.from({ length: 20 }, (_, index) => `command ${index + 1} ${index}`)
+    demand(sameJson(log, wanted), {
+      expected: 'each command in the log once, in order',
+      received: log,
+      contract: 'runInbox',
+    })
+    demandTexts(await store.readInbox('s'), ['20'])
+  }),
+  caseOf('a command with a key that came before is ignored', async ({ store }) => {
+    const first = await store.push('s', send('one'), { key: 'k' })
+    await demandUnchanged(store, 's', async () => {
+      demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runKey')
+    })
+    const others = [
+      await store.push('s', send('three'), { key: 'other' }),
+      await store.push('t', send('one'), { key: 'k' }),
+      await store.push('s', send('four')),
+    ]
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 3 })
+    demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runKey')
+    demand(first && others.every(Boolean), {
+      expected: 'true for a new key, for the key of another session, and without a key',
+      received: [first, ...others],
+      contract: 'runKey',
+    })
+    demandTexts(await store.readInbox('s'), [])
+  }),
+  caseOf('of several commands with one key at the same time one is taken', async ({ handles }) => {
+    const stores = await handles(8)
+    for (let round = 0; round < 5; round++) {
+      const pushed = await Promise.all(
+        stores.map((own) => own.push(`s${round}`, send('one'), { key: 'k' })),
+      )
+      const queued = (await stores[0].readInbox(`s${round}`)).length
+      demand(pushed.filter(Boolean).length === 1 && queued === 1, {
+        expected: 'one push that returns true, and one command',
+        received: { pushed, queued },
+        contract: 'runKey',
+        hint: 'looking for the key and adding the command must be one atomic step',
+      })
+    }
+  }),
+  caseOf('a key that came before with another command is refused', async ({ store, handle }) => {
+    await store.push('s', send('one'), { key: 'words' })
+    await store.push('s', approve({ a: 1, b: { c: 2, d: 3 } }), { key: 'call' })
+    const reused: readonly (readonly [string, SessionCommand])[] = [
+      ['words', send('two')],
+      ['words', { type: 'send', content: 'one', toolCallId: 'c' }],
+      ['words', { type: 'resume' }],
+      ['call', approve({ a: 1, b: { c: 2, d: 4 } })],
+      ['call', { type: 'approve', toolCallId: 'c' }],
+      ['call', { type: 'deny', toolCallId: 'c' }],
+    ]
+    const other = await handle(1)
+    const refuseAll = (): Promise<void> =>
+      demandUnchanged(store, 's', async () => {
+        for (const [key, command] of reused) {
+          await demandRefused(other.push('s', command, { key, ifIdle: true }), 'key_reused')
+          await demandRefused(other.knowsKey('s', key, command), 'key_reused')
+        }
+      })
+    await refuseAll()
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 2 })
+    await refuseAll()
+    // What a service adds, and the order of members, make no other command.
+    const added = { context: { now: 1 }, metadata: { by: 'ada' }, at: 5 }
+    const same: readonly (readonly [string, SessionCommand])[] = [
+      ['words', { type: 'send', content: 'one', ...added }],
+      ['call', approve({ b: { d: 3, c: 2 }, a: 1 })],
+    ]
+    for (const [key, command] of same) {
+      demandFalse(await store.push('s', command, { key }), 'push', 'runKey')
+      const known = await store.knowsKey('s', key, command)
+      demand(known, { expected: 'true', received: known, contract: 'runKey' })
+    }
+  }),
+  caseOf(
+    'of several commands at the same time that have one key one is taken, and the others are refused',
+    async ({ handles }) => {
+      const stores = await handles(8)
+      for (let round = 0; round < 5; round++) {
+        const id = `s${round}`
+        const pushed = await Promise.all(
+          stores.map((own, index) =>
+            own.push(id, send(String(index)), { key: 'k' }).catch((error: unknown) => {
+              if (isAllmError(error)) return error.reason
+              throw error
+            }),
+          ),
+        )
+        const queued = (await stores[0].readInbox(id)).length
+        const refused = pushed.filter((outcome) => outcome === 'key_reused').length
+        demand(refused === pushed.length - 1 && pushed.includes(true) && queued === 1, {
+          expected: 'one push that returns true, one command, and key_reused for the others',
+          received: { pushed, queued },
+          contract: 'runKey',
+        })
+      }
+    },
+  ),
+  caseOf('a key that came before is told to a busy session too', async ({ store }) => {
+    await store.push('s', send('one'), { key: 'k', ifIdle: true })
+    const again = store.push('s', send('one'), { key: 'k', ifIdle: true })
+    demandFalse(await again, 'push', 'runKey')
+  }),
+  caseOf('a command that is refused as busy does not use its key', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await demandRefused(store.push('s', send('one'), { key: 'k', ifIdle: true }), 'busy')
+    await store.release('s', lease)
+    const pushed = await store.push('s', send('one'), { key: 'k', ifIdle: true })
+    demand(pushed, { expected: 'true', received: pushed, contract: 'runKey' })
+  }),
+  caseOf('a store tells whether it knows a key', async ({ store, handle }) => {
+    await store.push('s', send('one'), { key: 'k' })
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 1 })
+    await demandRefused(store.push('s', send('two'), { key: 'refused', ifIdle: true }), 'busy')
+    const other = await handle(1)
+    const known = [
+      await other.knowsKey('s', 'k'),
+      await other.knowsKey('s', 'K'),
+      await other.knowsKey('s', 'refused'),
+      await other.knowsKey('t', 'k'),
+    ]
+    demand(sameJson(known, [true, false, false, false]), {
+      expected: 'true for the key of a command, also after it was taken; else false',
+      received: known,
+      contract: 'runKey',
+    })
+  }),
+  caseOf('keys are told apart, whatever their characters', async ({ store }) => {
+    const keys = [
+      'a',
+      'A',
+      'ä',
+      '🦜',
+      'a\u0000b',
+      'a\u0000c',
+      '\ud800',
+      '\udfff',
+      "a'; --",
+      '"',
+      '\\',
+      '__proto__',
+      'x'.repeat(300),
+      'x'.repeat(301),
+    ]
+    for (const key of keys) await store.push('s', send(key), { key })
+    const again = []
+    for (const key of keys) again.push(await store.push('s', send(key), { key }))
+    const queued = (await store.readInbox('s')).length
+    demand(queued === keys.length && !again.includes(true), {
+      expected: `${keys.length} commands, and false for each that came again`,
+      received: { queued, again },
+      contract: 'runKey',
+    })
+  }),
+  caseOf('a command with ifIdle is refused while the session runs', async (stage) => {
+    const { store } = stage
+    const refused = (id: string): Promise<void> =>
+      demandUnchanged(store, id, () =>
+        demandRefused(store.push(id, send('late'), { ifIdle: true }), 'busy'),
+      )
+    await store.push('queued', send('one'))
+    await refused('queued')
+    await taken(store, 'owned')
+    await refused('owned')
+    const sleeping = await taken(store, 'sleeping')
+    await store.release('sleeping', sleeping, { wakeInMs: long })
+    await refused('sleeping')
+    await taken(store, 'dead', { ttlMs: short })
+    await died(stage, 'dead')
+    await refused('dead')
+    await store.save(sessionOf('idle'))
+    const pushed = await store.push('idle', send('one'), { ifIdle: true })
+    demand(pushed, { expected: 'true at rest', received: pushed, contract: 'runIfIdle' })
+  }),
+  caseOf('of several commands with ifIdle at the same time one is taken', async ({ handles }) => {
+    const stores = await handles(8)
+    for (let round = 0; round < 5; round++) {
+      const outcomes = await Promise.all(
+        stores.map((own, index) =>
+          own.push(`s${round}`, send(String(index)), { ifIdle: true }).then(
+            (pushed) => (pushed ? 'taken' : 'ignored'),
+            (thrown: unknown) => (isAllmError(thrown) ? thrown.reason : thrown),
+          ),
+        ),
+      )
+      const queued = (await stores[0].readInbox(`s${round}`)).length
+      const wins = outcomes.filter((outcome) => outcome === 'taken').length
+      const refusals = outcomes.filter((outcome) => outcome === 'busy').length
+      demand(wins === 1 && refusals === 7 && queued === 1, {
+        expected: 'one command that is taken, and seven that are busy',
+        received: { outcomes, queued },
+        contract: 'runIfIdle',
+        hint: 'looking whether the session runs and adding the command must be one atomic step',
+      })
+    }
+  }),
+  caseOf('a command to an unknown id makes its session', async ({ store }) => {
+    await store.push('s', send('one'))
+    const [stored, rows] = [await store.load('s'), await store.list()]
+    const seen = rows.map(({ id, status, version, running }) => ({ id, status, version, running }))
+    const wanted = [{ id: 's', status: 'idle', version: 0, running: true }]
+    demand(stored === undefined && sameJson(seen, wanted), {
+      expected: `nothing to load, and the row ${JSON.stringify(wanted)}`,
+      received: { stored, rows },
+      contract: 'runInbox',
+    })
+    const version = await store.save(sessionOf('s'), { ifVersion: 0 })
+    demand(version === 1, { expected: 'version 1', received: version, contract: 'runInbox' })
+  }),
+
+  // ---- What is due
+
+  caseOf('a command makes its session due, unless somebody owns it', async ({ store }) => {
+    await store.save(sessionOf('rests'))
+    await taken(store, 'owned')
+    await store.push('owned', send('one'))
+    await store.push('s', send('one'))
+    await demandDue(store, ['s'])
+    await store.push('rests', send('one'))
+    const due = await store.due({ limit: 10 })
+    demand(sameJson(due.toSorted(), ['rests', 's']), {
+      expected: 'rests and s',
+      received: due,
+      contract: 'runDue',
+    })
+  }),
+  caseOf('a session without commands rests when its lease is given back', async ({ store }) => {
+    await store.push('s', send('one'))
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 1 })
+    demandFalse(await store.release('s', lease), 'release', 'runDue')
+    const state = await store.look('s')
+    demand(state !== undefined && !state.running && state.dueAt === undefined, {
+      expected: 'a session that does not run and has no dueAt',
+      received: state,
+      contract: 'runDue',
+    })
+    await demandDue(store, [])
+  }),
+  caseOf(
+    'commands that wait make a session due when its lease is given back',
+    async ({ store }) => {
+      for (const wakeInMs of [undefined, long]) {
+        const id = `s${wakeInMs}`
+        const lease = await taken(store, id)
+        await store.push(id, send('one'))
+        const isDue = await store.release(id, lease, { wakeInMs })
+        demand(isDue, { expected: 'true', received: isDue, contract: 'runDue' })
+      }
+      const due = await store.due({ limit: 10 })
+      demand(due.length === 2, {
+        expected: 'both sessions, also the one with a wake-up',
+        received: due,
+        contract: 'runDue',
+      })
+    },
+  ),
+  caseOf(
+    'a command that comes while a lease is given back does not sleep',
+    async ({ store, handle }) => {
+      const other = await handle(1)
+      for (let round = 0; round < 40; round++) {
+        const id = `s${round}`
+        const lease = await taken(store, id)
+        const give = (): Promise<unknown> =>
+          store.release(id, lease, round % 4 === 0 ? { wakeInMs: long } : {})
+        const push = (): Promise<unknown> => other.push(id, send('now'))
+        await Promise.all(round % 2 === 0 ? [give(), push()] : [push(), give()])
+        const due = await store.due({ limit: 100 })
+        demand(due.includes(id), {
+          expected: `${id} to be due: it has a command, and nobody owns it`,
+          received: { due, state: await store.look(id) },
+          contract: 'runDue',
+          hint: 'release must look at the inbox in the write that gives the lease back',
+        })
+      }
+    },
+  ),
+  caseOf('a session that sleeps is due when its time has come', async (stage) => {
+    const { store } = stage
+    const soon = await taken(store, 'soon')
+    demandFalse(await store.release('soon', soon, { wakeInMs: short }), 'release', 'runSleep')
+    const later = await taken(store, 'later')
+    await store.save(sessionOf('later'), { lease: later })
+    demandFalse(await store.release('later', later, { wakeInMs: long }), 'release', 'runSleep')
+    await stage.eventually(short, async () => (await store.due({ limit: 10 })).includes('soon'), {
+      expected: 'the session to be due when its time has come',
+      contract: 'runSleep',
+    })
+    await demandDue(store, ['soon'])
+    const state = await store.look('later')
+    demand(state?.running === true && state.owner === undefined && Number(state.dueAt) > 0, {
+      expected: 'a session that runs without an owner, with dueAt',
+      received: state,
+      contract: 'runSleep',
+    })
+  }),
+  caseOf('a session that is to be woken at once is due', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease })
+    const isDue = await store.release('s', lease, { wakeInMs: 0 })
+    demand(isDue, { expected: 'true', received: isDue, contract: 'runSleep' })
+    await demandDue(store, ['s'])
+  }),
+  caseOf('a command wakes a session that sleeps', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.release('s', lease, { wakeInMs: long })
+    await demandDue(store, [])
+    await store.push('s', send('one'))
+    await demandDue(store, ['s'])
+  }),
+  caseOf('an owner that comes early learns how long the session sleeps', async ({ store }) => {
+    for (const id of ['s', 't']) {
+      await store.release(id, await taken(store, id), { wakeInMs: long })
+    }
+    await store.push('t', send('one'))
+    const [early, called] = [await taken(store, 's'), await taken(store, 't')]
+    const left = early.wakeInMs ?? 0
+    demand(left > 0 && left <= long && called.wakeInMs === undefined, {
+      expected: `wakeInMs up to ${long} for the session that sleeps, and none for the one with a command`,
+      received: { early, called },
+      contract: 'runSleep',
+    })
+  }),
+  caseOf('a session whose owner died is due and can be claimed', async (stage) => {
+    const { store, handle } = stage
+    const lease = await taken(store, 's', { ttlMs: short })
+    await store.save(sessionOf('s'), { lease })
+    await died(stage, 's')
+    await demandDue(store, ['s'])
+    const claimed = await (await handle(1)).claim({ owner: 'b', ttlMs: long })
+    const state = await store.look('s')
+    demand(claimed?.id === 's' && state?.owner === 'b', {
+      expected: 'the session of the dead owner, now owned by b',
+      received: { claimed, state },
+      contract: 'runClaim',
+    })
+    demandRising([lease, claimed.lease])
+    demand(claimed.lease.wakeInMs === undefined, {
+      expected: 'no wakeInMs',
+      received: claimed,
+      contract: 'runSleep',
+    })
+    await demandDue(store, [])
+  }),
+  caseOf('what is due the longest comes first, up to the limit', async (stage) => {
+    const { store } = stage
+    await dueInTurn(stage)
+    const due = await store.due({ limit: 10 })
+    const times: number[] = []
+    for (const id of due) times.push((await store.look(id))?.dueAt ?? Number.NaN)
+    const inOrder = times.every((at, index) => at >= (times[index - 1] ?? at))
+    demand(due.length === 5 && inOrder, {
+      expected: 'five sessions in the order of their dueAt',
+      received: { due, times },
+      contract: 'runDue',
+    })
+    const some = await store.due({ limit: 3 })
+    demand(sameJson(some, due.slice(0, 3)), {
+      expected: `the first three: ${due.slice(0, 3).join()}`,
+      received: some,
+      contract: 'runDue',
+    })
+  }),
+  caseOf('claim takes what is due the longest', async (stage) => {
+    const { store } = stage
+    await dueInTurn(stage)
+    const times = new Map<string, number>()
+    for (const id of await store.due({ limit: 10 })) {
+      times.set(id, (await store.look(id))?.dueAt ?? Number.NaN)
+    }
+    const claimed = []
+    for (let round = 0; round < 6; round++) {
+      claimed.push((await store.claim({ owner: 'o', ttlMs: long }))?.id)
+    }
+    const order = claimed.slice(0, 5).map((id) => times.get(id ?? '') ?? Number.NaN)
+    const inOrder = order.every((at, index) => at >= (order[index - 1] ?? at))
+    demand(inOrder && allDifferent(claimed) && claimed[5] === undefined, {
+      expected: 'the five sessions in the order of their dueAt, and then undefined',
+      received: { claimed, order },
+      contract: 'runClaim',
+    })
+  }),
+  caseOf('claim gives nothing while nothing is due', async ({ store }) => {
+    await store.save(sessionOf('rests'))
+    await taken(store, 'owned')
+    await store.push('owned', send('one'))
+    await store.release('sleeps', await taken(store, 'sleeps'), { wakeInMs: long })
+    const claimed = await store.claim({ owner: 'o', ttlMs: long })
+    demand(claimed === undefined, {
+      expected: 'undefined',
+      received: claimed,
+      contract: 'runClaim',
+    })
+  }),
+  caseOf('claims at the same time give each session once', async (stage) => {
+    const { store, handles } = stage
+    const ids = Array.from({ length: 24 }, (_, index) => `s${index}`)
+    for (const id of ids) await store.push(id, send('one'))
+    const claimed: string[] = []
+    const claimAll = async (own: RunStore): Promise<void> => {
+      // A claim may come away empty while another one is taking what it saw.
+      const ask = stage.patience({ expected: '24 sessions', contract: 'runClaim' })
+      while (claimed.length < ids.length) {
+        await ask()
+        const found = await own.claim({ owner: 'o', ttlMs: long })
+        if (found === undefined && (await own.due({ limit: 1 })).length === 0) return
+        if (found !== undefined) claimed.push(found.id)
+      }
+    }
+    await Promise.all((await handles(6)).map(claimAll))
+    demand(sameJson(claimed.toSorted(), ids.toSorted()), {
+      expected: '24 sessions, each once',
+      received: claimed,
+      contract: 'runClaim',
+      hint: 'finding a session and taking its lease must be one atomic step',
+    })
+  }),
+
+  // ---- Stops
+
+  caseOf('a stop is asked only of a session that runs', async ({ store }) => {
+    await store.save(sessionOf('rests'))
+    await store.requestStop('rests')
+    await store.requestStop('nobody')
+    const seen = [
+      await store.stopRequested('rests'),
+      await store.stopRequested('nobody'),
+      (await store.look('nobody')) === undefined,
+      (await store.look('rests'))?.running,
+    ]
+    demand(sameJson(plain(seen), [false, false, true, false]), {
+      expected: 'no stop, no new session, and a session that rests on',
+      received: seen,
+      contract: 'runStop',
+    })
+  }),
+  caseOf(
+    'a stop reaches the owner, and is over when the lease is given back',
+    async ({ store, handle }) => {
+      const lease = await taken(store, 's')
+      await store.save(sessionOf('s'), { lease })
+      const before = await store.stopRequested('s')
+      await (await handle(1)).requestStop('s')
+      const during = await store.stopRequested('s')
+      const renewed = await store.renew('s', lease, long)
+      await store.save(sessionOf('s'), { lease })
+      const still = await store.stopRequested('s')
+      await store.release('s', lease)
+      const after = await store.stopRequested('s')
+      demand(renewed && sameJson([before, during, still, after], [false, true, true, false]), {
+        expected:
+          'false before; true after the request, a renewal and a save; false after the release',
+        received: { before, during, still, after },
+        contract: 'runStop',
+      })
+    },
+  ),
+  caseOf('a stop outlives an owner that dies', async (stage) => {
+    const { store, handle } = stage
+    await taken(store, 's', { ttlMs: short })
+    await store.requestStop('s')
+    await takenOver(stage, await handle(1), 's')
+    const asked = await store.stopRequested('s')
+    demand(asked, { expected: 'true', received: asked, contract: 'runStop' })
+  }),
+  caseOf('a stop wakes a session that sleeps', async ({ store }) => {
+    await store.release('s', await taken(store, 's'), { wakeInMs: long })
+    await store.requestStop('s')
+    await demandDue(store, ['s'])
+    const asked = await store.stopRequested('s')
+    demand(asked, { expected: 'true', received: asked, contract: 'runStop' })
+  }),
+  caseOf('a stop that comes just before a release until later is kept', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease })
+    await store.requestStop('s')
+    const isDue = await store.release('s', lease, { wakeInMs: long })
+    await demandDue(store, ['s'])
+    const asked = await store.stopRequested('s')
+    demand(isDue && asked, {
+      expected: 'a release that says the session is due, and a stop that is still asked for',
+      received: { isDue, asked },
+      contract: 'runStop',
+    })
+  }),
+  caseOf('a stop does not take a session from its owner', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.requestStop('s')
+    await demandDue(store, [])
+    const other = await store.acquire('s', { owner: 'b', ttlMs: long })
+    const version = await store.save(sessionOf('s'), { lease })
+    demand(other === undefined && version === 1, {
+      expected: 'undefined for another owner, and a save that succeeds',
+      received: { other, version },
+      contract: 'runStop',
+    })
+  }),
+
+  // ---- What a store knows
+
+  caseOf('look tells the state of a session at each moment', async ({ store }) => {
+    const seen: unknown[] = []
+    const look = async (): Promise<void> => {
+      const state = await store.look('s')
+      const { dueAt, ...rest } = state ?? {}
+      seen.push(plain({ ...rest, timed: dueAt !== undefined }))
+    }
+    await look()
+    await store.push('s', send('one'))
+    await look()
+    const lease = await taken(store, 's', { owner: 'ann' })
+    await look()
+    await store.save(
+      { ...sessionOf('s'), status: 'completed' },
+      { lease, taken: 1, events: [delta('a'), delta('b')] },
+    )
+    await store.append('s', [delta('c')], { lease })
+    await look()
+    await store.release('s', lease)
+    await look()
+    const pushed = { version: 0, status: 'idle', running: true, lastEventId: 0, lastCommandId: 0 }
+    const saved = {
+      version: 1,
+      status: 'completed',
+      running: true,
+      lastEventId: 3,
+      lastCommandId: 1,
+      queued: 0,
+    }
+    const wanted = [
+      { timed: false },
+      { ...pushed, queued: 1, timed: true },
+      { ...pushed, queued: 1, owner: 'ann', timed: true },
+      { ...saved, owner: 'ann', timed: true },
+      { ...saved, running: false, timed: false },
+    ]
+    demand(sameJson(seen, wanted), {
+      expected: `the states ${JSON.stringify(wanted)}`,
+      received: seen,
+      contract: 'runLook',
+    })
+  }),
+  caseOf('look tells when a lease ends', async ({ store }) => {
+    const { expiresAt } = await taken(store, 's')
+    const dueAt = (await store.look('s'))?.dueAt ?? 0
+    // A store may round them in different ways.
+    demand(Math.abs(dueAt - expiresAt) <= 2, {
+      expected: `dueAt ${expiresAt}, the end of the lease`,
+      received: dueAt,
+      contract: 'runLook',
+    })
+  }),
+  caseOf('a list tells which sessions run', async ({ store }) => {
+    await store.save(sessionOf('rests'))
+    await taken(store, 'owned')
+    await store.push('queued', send('one'))
+    await store.save(sessionOf('sleeps'))
+    await store.release('sleeps', await taken(store, 'sleeps'), { wakeInMs: long })
+    const rows = (await store.list()).map(({ id, running }) => [id, running])
+    const wanted = [
+      ['owned', true],
+      ['queued', true],
+      ['rests', false],
+      ['sleeps', true],
+    ]
+    demand(sameJson(plain(rows), wanted), {
+      expected: `running as in ${JSON.stringify(wanted)}`,
+      received: rows,
+      contract: 'runLook',
+    })
+  }),
+
+  // ---- Removal
+
+  caseOf('deleting a session removes all that belongs to it', async ({ store }) => {
+    const fill = async (): Promise<unknown> => {
+      await store.push('s', send('one'), { key: 'k' })
+      const lease = await taken(store, 's')
+      await store.save(sessionOf('s'), { lease, taken: 1, events: [delta('a')], first: true })
+      await store.push('s', send('two'))
+      await store.requestStop('s')
+      return wholeState(store, 's')
+    }
+    const [first] = [timeless(await fill())]
+    await store.delete('s')
+    const left = await wholeState(store, 's')
+    demand(sameJson(left, emptyState) && (await store.due({ limit: 1 })).length === 0, {
+      expected: 'nothing: no session, no state, no command, no event, no snapshot, no stop',
+      received: left,
+      contract: 'runDelete',
+    })
+    const second = timeless(await fill())
+    demand(sameJson(first, second), {
+      expected: 'a session that starts anew, also its numbers and keys',
+      received: second,
+      contract: 'runDelete',
+    })
+  }),
+  caseOf('pruning keeps what is not old', async ({ store }) => {
+    await store.push('s', send('one'), { key: 'k' })
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 1, first: true })
+    await store.save(sessionOf('s'), { lease, events: [delta('a')] })
+    await store.release('s', lease)
+    await demandUnchanged(store, 's', async () => {
+      const count = await store.prune({ keepMs: 10 * long })
+      demand(count === 0, {
+        expected: '0 sessions that had something to remove',
+        received: count,
+        contract: 'runPrune',
+      })
+      demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runPrune')
+    })
+  }),
+  caseOf('pruning forgets old keys, and counts their sessions', async (stage) => {
+    const { store } = stage
+    await store.push('s', send('one'), { key: 'k' })
+    await store.push('t', send('one'), { key: 'k' })
+    let count = 0
+    const prune = async (): Promise<boolean> => (count += await store.prune({ keepMs: 0 })) >= 2
+    await stage.eventually(short, prune, {
+      expected: 'both sessions to have an old key removed',
+      contract: 'runPrune',
+    })
+    const more = await store.prune({ keepMs: 0 })
+    demand(count === 2 && more === 0, {
+      expected: 'a count of 2, and then 0',
+      received: { count, more },
+      contract: 'runPrune',
+    })
+    const known = await store.knowsKey('s', 'k')
+    const pushed = await store.push('s', send('two'), { key: 'k' })
+    demand(pushed && !known, {
+      expected: 'a key that is not known any more',
+      received: { known, pushed },
+      contract: 'runPrune',
+    })
+    demandTexts(await store.readInbox('s'), ['one', 'two'])
+  }),
+  caseOf('pruning looks at no more sessions than it is told', async (stage) => {
+    const { store } = stage
+    for (const id of ['s', 't', 'u']) await store.push(id, send('one'), { key: 'k' })
+    await stage.elapse(short)
+    const counts: number[] = []
+    const prune = async (): Promise<boolean> => {
+      counts.push(await store.prune({ keepMs: 0, limit: 2 }))
+      return counts.some((count) => count > 0)
+    }
+    await stage.eventually(0, prune, { expected: 'something to be removed', contract: 'runPrune' })
+    demand(Math.max(...counts) <= 2, {
+      expected: 'at most 2 sessions',
+      received: counts,
+      contract: 'runPrune',
+    })
+  }),
+  caseOf('repeated limited prunes reach every session', async (stage) => {
+    const { store } = stage
+    // Old events that have to stay: there is nothing to remove here, however often one looks.
+    for (const id of ['a', 'b', 'y', 'z']) {
+      const lease = await taken(store, id)
+      await store.save(sessionOf(id), { lease, first: true })
+      await store.append(id, [delta('1')], { lease })
+    }
+    const ids = ['m', 'n', 'o']
+    for (const id of ids) {
+      await store.save(sessionOf(id), { events: [delta('1')], first: true })
+    }
+    const prune = async (): Promise<boolean> => {
+      await store.prune({ keepMs: 0, limit: 1 })
+      const logs = await Promise.all(ids.map((id) => store.readEvents(id, {})))
+      return logs.every((log) => log.length === 0)
+    }
+    await stage.eventually(short, prune, {
+      expected: 'the old logs of all sessions to be removed, one session at a time',
+      contract: 'runPrune',
+    })
+    demandLog(await store.readEvents('a', {}), ['event 1 1'])
+  }),
+  caseOf(
+    'pruning removes the log of a session that rests, and its numbers go on',
+    async (stage) => {
+      const { store } = stage
+      await store.push('s', send('one'))
+      const lease = await taken(store, 's')
+      await store.save(sessionOf('s', 'first'), { lease, taken: 1, first: true })
+      await store.save(sessionOf('s', 'last'), { lease, events: [delta('1'), delta('2')] })
+      await store.release('s', lease)
+      await pruned(
+        stage,
+        async () => (await store.readEvents('s', { commands: true })).length === 0,
+      )
+      const [stored, snapshot] = [await store.load('s'), await store.readSnapshot('s', 9)]
+      demand(stored?.version === 2 && stored.lastEventId === 2 && snapshot === undefined, {
+        expected: 'the session as it was, at version 2 and event 2, and no snapshot',
+        received: { stored, snapshot },
+        contract: 'runPrune',
+      })
+      await store.push('s', send('two'))
+      const next = await taken(store, 's')
+      await store.save(sessionOf('s'), { lease: next, taken: 1, events: [delta('3')] })
+      demandLog(await store.readEvents('s', { commands: true }), ['command 2 two', 'event 3 3'])
+      demandLog(await store.readEvents('s', { commands: true, after: 3, afterCommand: 2 }), [])
+    },
+  ),
+  caseOf('pruning keeps the events of a run that are not folded yet', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, first: true })
+    await store.save(sessionOf('s'), { lease, events: [delta('1')] })
+    await store.append('s', [delta('2')], { lease })
+    // Another session, made later, tells that the time has passed.
+    await store.save(sessionOf('later'), { events: [delta('1')], first: true })
+    await pruned(stage, async () => (await store.readEvents('later', {})).length === 0)
+    demandLog(await store.readEvents('s', {}), ['event 1 1', 'event 2 2'])
+    const snapshot = await store.readSnapshot('s', 2)
+    demand(snapshot?.lastEventId === 0, {
+      expected: 'the first snapshot of the run',
+      received: snapshot,
+      contract: 'runPrune',
+    })
+  }),
+  caseOf('pruning removes whole runs, so the log goes on from a snapshot', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s', 'run 1'), { lease, first: true })
+    await store.save(sessionOf('s'), { lease, events: [delta('1'), delta('2')] })
+    await store.save(sessionOf('s', 'run 2'), { lease, events: [delta('3')], first: true })
+    await store.append('s', [delta('4'), delta('5')], { lease })
+    await pruned(stage, async () => (await store.readEvents('s', {})).length < 5)
+    demandLog(await store.readEvents('s', {}), ['event 4 4', 'event 5 5'])
+    const snapshots = [await store.readSnapshot('s', 2), await store.readSnapshot('s', 5)]
+    const seen = snapshots.map((snapshot) => snapshot && textOf(snapshot.session))
+    demand(sameJson(plain(seen), [null, 'run 2']), {
+      expected: 'no snapshot of the first run, and that of the second',
+      received: snapshots,
+      contract: 'runPrune',
+    })
+  }),
+
+  caseOf('pruning removes a run when all of its events are old', async (stage) => {
+    const { store } = stage
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s', 'run 1'), { lease, first: true })
+    await store.save(sessionOf('s'), { lease, events: [delta('1')] })
+    const [event] = await store.readEvents('s', {})
+    await stage.elapse(short)
+    await store.save(sessionOf('s', 'run 2'), { lease, first: true })
+    await store.append('s', [delta('2')], { lease })
+    const ask = async (): Promise<boolean> => {
+      // The beginning of a lease tells the time of the store.
+      const own = await taken(store, 'clock', { ttlMs: long })
+      await store.release('clock', own)
+      const keepMs = Math.max(0, own.expiresAt - long - Number(event?.at) - 1)
+      await store.prune({ keepMs })
+      return (await store.readEvents('s', {})).length < 2
+    }
+    await stage.eventually(0, ask, {
+      expected: 'the first run to be removed',
+      contract: 'runPrune',
+    })
+    demandLog(await store.readEvents('s', {}), ['event 2 2'])
+    const snapshot = await store.readSnapshot('s', 2)
+    demand(snapshot !== undefined && textOf(snapshot.session) === 'run 2', {
+      expected: 'the first snapshot of the second run',
+      received: snapshot,
+      contract: 'runPrune',
+    })
+  }),
+
+  // ---- Hints
+
+  caseOf('hints come for changes until they are ended', async (stage) => {
+    const { store } = stage
+    let hints = 0
+    const end = store.watch('s', () => {
+      hints++
+    })
+    const hinted = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+      const before = hints
+      await act()
+      await stage.eventually(0, async () => hints > before, {
+        expected: `a hint after ${what}`,
+        contract: 'runWatch',
+      })
+    }
+    await hinted('a push', () => store.push('s', send('one')))
+    const lease = await taken(store, 's')
+    await hinted('a save', () => store.save(sessionOf('s'), { lease, events: [delta('a')] }))
+    await hinted('an append', () => store.append('s', [delta('b')], { lease }))
+    await hinted('a stop request', () => store.requestStop('s'))
+    await hinted('a release', () => store.release('s', lease))
+    end()
+    end()
+    const [atEnd, others] = [hints, { count: 0 }]
+    const endOther = store.watch('s', () => {
+      others.count++
+    })
+    await store.push('s', send('two'))
+    await stage.eventually(0, async () => others.count > 0, {
+      expected: 'a hint for the second listener',
+      contract: 'runWatch',
+    })
+    endOther()
+    demand(hints === atEnd, {
+      expected: 'no hint after the end',
+      received: hints - atEnd,
+      contract: 'runWatch',
+    })
+  }),
+  caseOf(
+    'who waits for stop requests hears of them',
+    async (stage) => {
+      const { store, handle } = stage
+      const lease = await taken(store, 's')
+      for (const asking of store.notifies ? [store, await handle(1)] : [store]) {
+        let hints = 0
+        const onHint = (): void => {
+          hints++
+        }
+        const end = store.watch('s', onHint, { stopsOnly: true })
+        try {
+          await store.append('s', [delta('a')], { lease })
+          const before = hints
+          // The first hint may be missed while the store begins to listen.
+          const ask = async (): Promise<boolean> => {
+            if (hints === before) await asking.requestStop('s')
+            return hints > before
+          }
+          const expected = 'a hint after a stop request'
+          await stage.eventually(0, ask, { expected, contract: 'runWatch' })
+        } finally {
+          end()
+        }
+      }
+    },
+    'shared',
+  ),
+  caseOf(
+    'a store that notifies hears of the changes of others',
+    async (stage) => {
+      const { store, handle } = stage
+      const other = await handle(1)
+      demand(typeof store.notifies === 'boolean', {
+        expected: 'notifies to be true or false',
+        received: store.notifies,
+        contract: 'runWatch',
+      })
+      if (!store.notifies) return
+      let hints = 0
+      const end = store.watch('s', () => {
+        hints++
+      })
+      try {
+        // The first hint may be missed while the store begins to listen.
+        await stage.eventually(
+          0,
+          async () => {
+            if (hints === 0) await other.push('s', send('one'))
+            return hints > 0
+          },
+          { expected: 'a hint after a push of another handle', contract: 'runWatch' },
+        )
+      } finally {
+        end()
+      }
+    },
+    'shared',
+  ),
+
+  // ---- Ids and text
+
+  caseOf('ids of all kinds keep their logs, inboxes and leases apart', async ({ store }) => {
+    const ids = [...oddIds, 'ä'.repeat(512), '🦜'.repeat(256)]
+    const leases = new Map<string, Lease>()
+    for (const id of ids) {
+      await store.push(id, send(`to ${id}`), { key: 'k' })
+      const lease = await taken(store, id)
+      leases.set(id, lease)
+      await store.save(sessionOf(id, `of ${id}`), { lease, events: [delta(id)], first: true })
+    }
+    for (const id of ids) {
+      const [stored, snapshot] = [await store.load(id), await store.readSnapshot(id, 1)]
+      const log = shown(await store.readEvents(id, {}))
+      const inbox = texts(await store.readInbox(id))
+      const seen = [stored?.session, snapshot?.session, log, inbox]
+      const own = sessionOf(id, `of ${id}`)
+      demand(sameJson(plain(seen), [own, own, [`event 1 ${id}`], [`to ${id}`]]), {
+        expected: `the session, the snapshot, the event and the command of ${id}`,
+        received: seen,
+        contract: 'storeIds',
+      })
+    }
+    for (const [id, lease] of leases) await store.release(id, lease)
+    const due = await store.due({ limit: 1000 })
+    demand(sameJson(due.toSorted(), ids.toSorted()), {
+      expected: 'all of them to be due',
+      received: due,
+      contract: 'storeIds',
+    })
+  }),
+  caseOf('an id that no store can hold is refused', async ({ store }) => {
+    const wrong = ['', 'a\u0000b', 'a\ud800', '\udc00a', 'x'.repeat(513)]
+    for (const id of wrong) {
+      await demandInvalid(store.acquire(id, { owner: 'o', ttlMs: long }))
+      await demandInvalid(store.push(id, send('one')))
+      await demandInvalid(store.look(id))
+      await demandInvalid(store.readEvents(id, {}))
+      await demandInvalid(store.readInbox(id))
+      await demandInvalid(store.requestStop(id))
+    }
+  }),
+  caseOf('text of all kinds survives in commands, events and snapshots', async ({ store }) => {
+    await store.push('s', send(longText))
+    const lease = await taken(store, 's')
+    const events: readonly StreamEvent[] = [
+      delta(longText),
+      { type: 'raw_chunk', chunk: { [longText.slice(0, 50)]: [longText, null, 1.5] } },
+    ]
+    const refused: ErrorData = { kind: 'session', reason: 'wrong_status', message: longText }
+    const inbox = await store.readInbox('s')
+    await store.save(sessionOf('s', longText), { lease, taken: 1, refused, events, first: true })
+    await store.append('s', events, { lease })
+    const entries = await store.readEvents('s', { commands: true })
+    const snapshot = await store.readSnapshot('s', 9)
+    const seen = {
+      inbox: inbox.map(({ command }) => command),
+      log: entries.map((entry) =>
+        'event' in entry ? entry.event : { command: entry.command, refused: entry.refused },
+      ),
+      snapshot: snapshot?.session,
+    }
+    const wanted = {
+      inbox: [send(longText)],
+      log: [{ command: send(longText), refused }, ...events, ...events],
+      snapshot: sessionOf('s', longText),
+    }
+    demand(sameJson(plain(seen), plain(wanted)), {
+      expected: 'every text as it was given: quotes, emoji, NUL, halves of surrogate pairs, 64 KB',
+      received: seen,
+      contract: 'storeText',
+    })
+  }),
+
+  // ---- Several owners, several clocks
+
+  caseOf('owners that compete with short leases lose no update', async (stage) => {
+    const { store, handles, elapse } = stage
+    const goal = 50
+    let saves = 0
+    const compete = async (own: RunStore, index: number): Promise<void> => {
+      const ask = stage.patience({ expected: `${goal} saves`, contract: 'runLease' })
+      for (let round = 0; saves < goal; round++) {
+        await ask()
+        const lease = await own.acquire('s', { owner: `o${index}`, ttlMs: short })
+        if (lease === undefined) {
+          await elapse(short / 3)
+          continue
+        }
+        try {
+          const stored = await own.load('s')
+          await nextTurn()
+          const count = stored === undefined ? 0 : countOf(stored.session)
+          if (count >= goal) return
+          await own.save(counterOf('s', count + 1), { lease, events: [delta(String(count + 1))] })
+          saves++
+        } catch (error) {
+          if (!isAllmError(error) || error.reason !== 'lease_lost') throw error
+        }
+        // Every third time the owner dies.
+        if ((round + index) % 3 !== 0) await own.release('s', lease)
+      }
+    }
+    await Promise.all((await handles(8)).map(compete))
+    const stored = await store.load('s')
+    const events = shown(await store.readEvents('s', {}))
+    const count = stored && countOf(stored.session)
+    const wanted = Array.from({ length: goal }, (_, index) => `event ${index + 1} ${index + 1}`)
+    demand(count === goal && saves === goal && sameJson(events, wanted), {
+      expected: `a counter of ${goal}, after ${goal} saves and events`,
+      received: { count, saves, events: events.length },
+      contract: 'runLease',
+    })
+  }),
+  caseOf(
+    'another handle continues what one began',
+    async ({ store, handle }) => {
+      const lease = await taken(store, 's')
+      await store.push('s', send('one'), { key: 'k' })
+      await store.save(sessionOf('s', 'mine'), { lease, events: [delta('a')], first: true })
+      const other = await handle(1)
+      const seen = [await wholeState(other, 's'), await wholeState(store, 's')]
+      demand(sameJson(seen[0], seen[1]), {
+        expected: `the same state as the first handle: ${JSON.stringify(seen[1])}`,
+        received: seen[0],
+        contract: 'runShared',
+      })
+      const outcomes = [
+        await other.acquire('s', { owner: 'b', ttlMs: long }),
+        await other.push('s', send('one'), { key: 'k' }),
+        await other.append('s', [delta('b')], { lease }),
+        await other.release('s', lease),
+        (await store.claim({ owner: 'c', ttlMs: long }))?.id,
+      ]
+      demand(sameJson(plain(outcomes), [null, false, 2, true, 's']), {
+        expected: 'no second lease, no second key, event 2, a release, and a claim of s',
+        received: outcomes,
+        contract: 'runShared',
+      })
+    },
+    'shared',
+  ),
+  caseOf(
+    'the clock of the process does not matter',
+    async ({ store, handle }) => {
+      const [ahead, behind] = [await handle(1), await handle(2)]
+      const hour = 3_600_000
+      await taken(store, 's')
+      await store.release('t', await taken(store, 't'), { wakeInMs: long })
+      const early = await withProcessClock(hour, async () => [
+        await ahead.acquire('s', { owner: 'ahead', ttlMs: long }),
+        await ahead.claim({ owner: 'ahead', ttlMs: long }),
+        await ahead.due({ limit: 10 }),
+        (await ahead.look('s'))?.owner,
+      ])
+      demand(sameJson(plain(early), [null, null, [], 'owner']), {
+        expected: 'a process whose clock is an hour ahead to find nothing that expired or is due',
+        received: early,
+        contract: 'runTime',
+      })
+      await withProcessClock(-hour, async () => {
+        await taken(behind, 'u')
+        await behind.push('v', send('one'))
+        await behind.release('w', await taken(behind, 'w'), { wakeInMs: long })
+      })
+      const late = [
+        await store.acquire('u', { owner: 'right', ttlMs: long }),
+        await store.due({ limit: 10 }),
+      ]
+      demand(sameJson(plain(late), [null, ['v']]), {
+        expected: 'the lease and the sleep of a process whose clock is an hour behind to last',
+        received: late,
+        contract: 'runTime',
+      })
+      const times: number[] = []
+      for (const id of ['s', 'u', 'w']) times.push((await store.look(id))?.dueAt ?? 0)
+      demand(Math.max(...times) - Math.min(...times) < hour / 2, {
+        expected: 'times of one clock',
+        received: times,
+        contract: 'runTime',
+      })
+    },
+    'own_clock',
+  ),
+]
+
+/** Starts an empty run store. */
+export interface RunStoreHarness extends Declares<RunStoreCapability> {
+  start(): StartedRunStore | Promise<StartedRunStore>
+  /** How long a case waits in real time for what must happen (30 s). */
+  readonly patienceMs?: number | undefined
+}
+
+/** A run store, and the means to reach it by another way, to move its clock, and to interrupt it. */
+export interface StartedRunStore {
+  readonly store: RunStore
+  /** Opens another handle on the same storage, with a connection of its own, as another process has it. */
+  readonly connect?: (() => RunStore | Promise<RunStore>) | undefined
+  /** Moves the clock of the store, if it is a virtual one. Without it the cases wait in real time, some 30 ms at a time. */
+  readonly advance?: ((ms: number) => unknown) | undefined
+  /** Makes the next save fail in the middle of its write. */
+  readonly interruptNextSave?: (() => unknown) | undefined
+  /** Closes everything that is still open. Called once, after the case. */
+  readonly close?: (() => unknown) | undefined
+}
+
+/** A case for run stores. */
+export type RunStoreCase = ConformanceCase<RunStoreHarness, RunStoreCapability>
+
+/** A time that lasts longer than a case, in milliseconds. */
+const long = 60_000
+
+/** A time that passes during a case. */
+const short = 30
+
+/** What a case works with. */
+interface Stage extends StartedRunStore {
+  /** A handle by its number: 0 is the store itself. Without `connect` all of them are. */
+  readonly handle: (index: number) => Promise<RunStore>
+  readonly handles: (count: number) => Promise<readonly [RunStore, ...RunStore[]]>
+  /** Lets time pass if the clock is virtual; else only the event loop turns. */
+  readonly elapse: (ms: number) => Promise<void>
+  /** Counts the questions of a loop: fails it when it asks for too long. */
+  readonly patience: (wait: Patience) => () => Promise<void>
+  /** Lets time pass and asks again until the answer is yes. */
+  readonly eventually: (ms: number, ask: () => Promise<boolean>, wait: Patience) => Promise<void>
+}
+
+/** What a case waits for. */
+interface Patience {
+  readonly expected: string
+  readonly contract: ContractName
+}
+
+function caseOf(
+  name: string,
+  act: (stage: Stage) => Promise<void>,
+  capability?: RunStoreCapability,
+): RunStoreCase {
+  const run = async (harness: RunStoreHarness): Promise<void> => {
+    const started = await harness.start()
+    try {
+      await act(stageOf(started, harness))
+    } finally {
+      await started.close?.()
+    }
+  }
+  return capability === undefined ? { name, run } : { name, capability, run }
+}
+
+/** The least number of questions before a case gives up: the process may have been suspended. */
+const leastQuestions = 100
+
+function stageOf(started: StartedRunStore, harness: RunStoreHarness): Stage {
+  const { patienceMs = defaultPatienceMs, capabilities = [] } = harness
+  if (capabilities.includes('shared')) provided(started.connect, 'connect')
+  const opened: (RunStore | Promise<RunStore>)[] = [started.store]
+  const handle = async (index: number): Promise<RunStore> => {
+    if (started.connect === undefined) return started.store
+    return (opened[index % 3] ??= started.connect())
+  }
+  const elapse = async (ms: number): Promise<void> => {
+    await started.advance?.(ms)
+    await nextTurn()
+  }
+  const patience: Stage['patience'] = (wait) => {
+    const deadline = systemClock.now() + patienceMs
+    let questions = 0
+    return async () => {
+      if (questions++ >= leastQuestions && systemClock.now() > deadline) {
+        throw new ConformanceFailure({ ...wait, received: `nothing within ${patienceMs} ms` })
+      }
+      await nextTurn()
+    }
+  }
+  return {
+    ...started,
+    handle,
+    handles: async (count) => {
+      const others = Array.from({ length: count - 1 }, (_, index) => handle(index + 1))
+      return [started.store, ...(await Promise.all(others))]
+    },
+    elapse,
+    patience,
+    eventually: async (ms, ask, wait) => {
+      await started.advance?.(ms)
+      const again = patience(wait)
+      while (!(await ask())) {
+        await again()
+        // A virtual clock moves on, so that something that is due in less than a millisecond comes.
+        await started.advance?.(1)
+      }
+    },
+  }
+}
+
+/** Takes a lease that must be free. */
+async function taken(
+  store: RunStore,
+  id: string,
+  options: { readonly owner?: string; readonly ttlMs?: number } = {},
+): Promise<AcquiredLease> {
+  const lease = await store.acquire(id, { owner: 'owner', ttlMs: long, ...options })
+  demand(lease !== undefined, {
+    expected: `the lease of ${id}, which nobody owns`,
+    received: lease,
+    contract: 'runLease',
+  })
+  return lease
+}
+
+/** Takes a lease as soon as the one that is there has expired. */
+async function takenOver(stage: Stage, store: RunStore, id: string): Promise<AcquiredLease> {
+  let lease: AcquiredLease | undefined
+  const ask = async (): Promise<boolean> => {
+    lease = await store.acquire(id, { owner: 'other', ttlMs: long })
+    return lease !== undefined
+  }
+  await stage.eventually(short, ask, {
+    expected: 'the lease, after the one before has expired',
+    contract: 'runLease',
+  })
+  demand(lease !== undefined, { expected: 'a lease', received: lease, contract: 'runLease' })
+  return lease
+}
+
+/** Waits until the lease of a session has expired. */
+async function died({ eventually, store }: Stage, id: string): Promise<void> {
+  const ask = async (): Promise<boolean> => {
+    const state = await store.look(id)
+    return state?.running === true && state.owner === undefined
+  }
+  await eventually(short, ask, {
+    expected: `look to tell that the lease of ${id} expired: running, without an owner`,
+    contract: 'runLook',
+  })
+}
+
+/** A lease that somebody else took over, of a session with a history, a command, a stop request and a new owner. */
+async function lost(stage: Stage, id: string): Promise<Lease> {
+  const { store, handle } = stage
+  const lease = await taken(store, id, { ttlMs: short })
+  await store.push(id, send('one'))
+  await store.save(sessionOf(id, 'mine'), { lease, events: [delta('a')], first: true })
+  const other = await handle(1)
+  const next = await takenOver(stage, other, id)
+  await other.save(sessionOf(id, 'theirs'), { lease: next, events: [delta('b')] })
+  await other.append(id, [delta('c')], { lease: next })
+  await other.requestStop(id)
+  return lease
+}
+
+/** Five sessions that became due at different times, for different reasons. */
+async function dueInTurn(stage: Stage): Promise<void> {
+  const { store } = stage
+  for (const [id, wakeInMs] of [
+    ['b', short],
+    ['d', 1],
+    ['a', short / 2],
+  ] as const) {
+    await store.release(id, await taken(store, id), { wakeInMs })
+  }
+  await taken(store, 'e', { ttlMs: short / 3 })
+  await stage.elapse(2)
+  await store.push('c', send('one'))
+  await stage.eventually(short, async () => (await store.due({ limit: 10 })).length === 5, {
+    expected: 'five sessions to be due',
+    contract: 'runDue',
+  })
+}
+
+/** Prunes everything that is in the past, again and again, until something is gone. */
+async function pruned(stage: Stage, isGone: () => Promise<boolean>): Promise<void> {
+  const ask = async (): Promise<boolean> => {
+    await stage.store.prune({ keepMs: 0 })
+    return isGone()
+  }
+  await stage.eventually(short, ask, {
+    expected: 'what is old to be removed',
+    contract: 'runPrune',
+  })
+}
+
+/** A log in which commands were applied before, between and after events. */
+async function loggedCommands(store: RunStore, id: string): Promise<void> {
+  for (const text of ['one', 'two', 'three', 'four']) await store.push(id, send(text))
+  const lease = await taken(store, id)
+  await store.save(sessionOf(id), { lease, taken: 1, events: [delta('a'), delta('b')] })
+  await store.append(id, [delta('c')], { lease })
+  await store.save(sessionOf(id), { lease, taken: 2 })
+  await store.append(id, [delta('d')], { lease })
+  await store.save(sessionOf(id), { lease, taken: 1 })
+}
+
+const loggedEntries = [
+  'command 1 one',
+  'event 1 a',
+  'event 2 b',
+  'event 3 c',
+  'command 2 two',
+  'command 3 three',
+  'event 4 d',
+  'command 4 four',
+]
+
+/** Everything that a store tells about a session, as plain data. */
+async function wholeState(store: RunStore, id: string): Promise<unknown> {
+  return plain({
+    stored: await store.load(id),
+    state: await store.look(id),
+    rows: (await store.list({ prefix: id })).filter((row) => row.id === id),
+    inbox: await store.readInbox(id),
+    log: await store.readEvents(id, { commands: true }),
+    snapshot: await store.readSnapshot(id, Number.MAX_SAFE_INTEGER),
+    stop: await store.stopRequested(id),
+  })
+}
+
+const emptyState = { rows: [], inbox: [], log: [], stop: false }
+
+/** The same without times, which differ between two sessions that are otherwise the same. */
+function timeless(state: unknown): unknown {
+  const times = new Set(['at', 'updatedAt', 'dueAt'])
+  return JSON.parse(JSON.stringify(state, (name, value: unknown) => (times.has(name) ? 0 : value)))
+}
+
+/** Demands that nothing changes while something is refused. */
+async function demandUnchanged(
+  store: RunStore,
+  id: string,
+  act: () => Promise<void>,
+): Promise<void> {
+  const before = await wholeState(store, id)
+  await act()
+  const after = await wholeState(store, id)
+  demand(sameJson(after, before), {
+    expected: `nothing to be changed: ${JSON.stringify(before)}`,
+    received: after,
+    contract: 'runFence',
+  })
+}
+
+function demandRising(leases: readonly Lease[]): void {
+  const tokens = leases.map(({ token }) => token)
+  const rising = tokens.every((token, index) => index === 0 || token > (tokens[index - 1] ?? token))
+  demand(rising && tokens.every((token) => Number.isSafeInteger(token)), {
+    expected: 'tokens that rise, all safe integers',
+    received: tokens,
+    contract: 'runLease',
+  })
+}
+
+function demandFalse(received: unknown, name: string, contract: ContractName = 'runFence'): void {
+  demand(received === false, { expected: `${name} to return false`, received, contract })
+}
+
+async function demandDue(store: RunStore, ids: readonly string[]): Promise<void> {
+  const due = await store.due({ limit: 10 })
+  demand(sameJson(due, ids), {
+    expected: ids.length === 0 ? 'nothing to be due' : `${ids.join()} to be due`,
+    received: due,
+    contract: 'runDue',
+  })
+}
+
+/** Demands that a call with something illegal rejects before it does anything. */
+async function demandInvalid(work: Promise<unknown>): Promise<void> {
+  const outcome: unknown = await work.catch((thrown: unknown) => thrown)
+  demand(isAllmError(outcome) && outcome.kind === 'validation', {
+    expected: 'a rejection with a ValidationError',
+    received: outcome,
+    contract: 'storeIds',
+  })
+}
+
+function demandTexts(
+  inbox: Awaited<ReturnType<RunStore['readInbox']>>,
+  wanted: readonly string[],
+): void {
+  demand(sameJson(texts(inbox), wanted), {
+    expected: wanted.length === 0 ? 'an empty inbox' : `the commands ${wanted.join()}`,
+    received: inbox,
+    contract: 'runInbox',
+  })
+}
+
+function demandLog(entries: readonly LogEntry[], wanted: readonly string[]): void {
+  const received = shown(entries)
+  demand(sameJson(received, wanted), {
+    expected: `the entries ${wanted.length === 0 ? '(none)' : wanted.join(', ')}`,
+    received,
+    contract: 'runLog',
+  })
+}
+
+/** The entries of a log as short texts: `event 1 a`, `command 1 one`. */
+function shown(entries: readonly LogEntry[]): readonly string[] {
+  return entries.map((entry) =>
+    'event' in entry
+      ? `event ${entry.id} ${entry.event.type === 'text_delta' ? entry.event.delta : ''}`
+      : `command ${entry.id} ${commandText(entry.command)}`,
+  )
+}
+
+function texts(inbox: readonly { readonly command: SessionCommand }[]): readonly string[] {
+  return inbox.map(({ command }) => commandText(command))
+}
+
+function commandText(command: SessionCommand): string {
+  return command.type === 'send' && typeof command.content === 'string' ? command.content : ''
+}
+
+function approve(args: JsonObject): SessionCommand {
+  return { type: 'approve', toolCallId: 'c', arguments: args }
+}
+
+function send(content: string): SessionCommand {
+  return { type: 'send', content }
+}
+
+function delta(text: string): StreamEvent {
+  return { type: 'text_delta', delta: text }
+}
+
+/** A session with a number in its metadata. */
+function counterOf(id: string, count: number): Session {
+  return { ...sessionOf(id), metadata: { count } }
+}
+
+function countOf({ metadata }: Session): number {
+  return Number(metadata['count'])
+}
+
+function textOf({ thread }: Session): unknown {
+  return thread.messages[0]?.content
+}
+
+function allEqual(values: readonly unknown[]): boolean {
+  return values.every((value) => value === values[0])
+}
+
+/** A value as JSON has it: without what is undefined. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+/** Does something while the clock of this process is wrong. */
+async function withProcessClock<T>(aheadMs: number, act: () => Promise<T>): Promise<T> {
+  const now = Date.now
+  Date.now = () => now() + aheadMs
+  try {
+    return await act()
+  } finally {
+    Date.now = now
+  }
+}

@@ -1,0 +1,135 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  assistant,
+  createEngine,
+  imageFromBase64,
+  imagePart,
+  Session,
+  textPart,
+  tool,
+  user,
+} from '../../../src/index.ts'
+import { fileStore } from '../../../src/stores.ts'
+import { fake, virtualClock } from '../../../src/testing.ts'
+import { allm, scratch } from './support.ts'
+
+async function shown(session: Session, ...options: readonly string[]): Promise<string> {
+  const path = scratch('session.json')
+  writeFileSync(path, Session.stringify(session))
+  const { code, stdout, stderr } = await allm(['session', 'show', path, ...options])
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+}
+
+const weather = tool({
+  name: 'weather',
+  description: 'The weather.',
+  schema: { type: 'object' },
+  manual: true,
+})
+
+test('a completed session: who said what, and what is legal next', async () => {
+  const image = imagePart(imageFromBase64('iVBORw0KGgo=', 'image/png'))
+  const source = { type: 'url', url: 'https://example.com', title: 'A page' } as const
+  const answer = { ...assistant('an answer'), sources: [source] }
+  const messages = [user([textPart('two\nlines'), image]), answer]
+  const session: Session = { ...Session.create({ id: 's1', messages }), status: 'completed' }
+  expect(await shown(session)).toBe(
+    [
+      'session s1 · completed · 2 messages',
+      '',
+      'user      two',
+      '          lines [1 image]',
+      'assistant an answer',
+      '          [1] A page https://example.com',
+      '',
+      'legal     Session.start, Session.reply, Session.step, Session.append, Session.rewind',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a session that waits for tools names the calls', async () => {
+  const call = { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }
+  const engine = createEngine({
+    adapter: fake({ script: [['tool_call', call]] }),
+    tools: [weather],
+  })
+  const { session } = await Session.start(engine, [user('hi')])
+  const text = await shown(session)
+  expect(text).toContain('assistant calls weather {"city":"Ghent"} (c1)\n')
+  expect(text).toContain('waits     for the result of weather {"city":"Ghent"} (c1)\n')
+  expect(text).toContain('legal     Session.reply, Session.rewind, Session.submitToolResult\n')
+})
+
+test('a session that was cut says where, and marks the answer', async () => {
+  const clock = virtualClock()
+  const engine = createEngine({
+    adapter: fake({
+      script: [
+        ['text', 'half'],
+        ['delay', 1],
+        ['text', ' more'],
+      ],
+    }),
+    clock,
+  })
+  const run = Session.streamStart(engine, [user('hi')])
+  for await (const event of run) if (event.type === 'text_delta') break
+  const text = await shown(run.session)
+  expect(text).toContain('assistant half (cut)\n')
+  expect(text).toContain('cut       during an answer\n')
+  expect(text).toContain('Session.resume')
+})
+
+test('a session that was cut between two steps says so in plain words', async () => {
+  const now = tool({
+    name: 'now',
+    description: 'The time.',
+    schema: { type: 'object' },
+    handler: () => 'noon',
+  })
+  const call = { id: 'c1', name: 'now' }
+  const adapter = fake({ scripts: [[['tool_call', call]], [['text', 'Noon.']]] })
+  const run = Session.streamStart(createEngine({ adapter, tools: [now] }), [user('hi')])
+  for await (const event of run) if (event.type === 'step_completed') break
+  expect(await shown(run.session)).toContain('cut       between two steps\n')
+})
+
+test('a session in error says why, without a key', async () => {
+  const details = { message: 'refused sk-abcdefghijklmnop' }
+  const adapter = fake({ script: [['preflight_error', 'authentication_failed', details]] })
+  const { session } = await Session.start(createEngine({ adapter }), [user('hi')])
+  expect(await shown(session)).toMatch(
+    /\nfailed {4}fake: authentication_failed: refused \[redacted\]\n/,
+  )
+})
+
+test('--json prints the session itself', async () => {
+  const session = Session.create({ id: 's1', messages: [user('hi')] })
+  expect(JSON.parse(await shown(session, '--json'))).toEqual(session)
+})
+
+test('the folder of a session in a fileStore is read, and a file of version 0.1.0', async () => {
+  const session = Session.create({ id: 's1', messages: [user('hi')] })
+  const old = scratch('old.json')
+  const folder = join(dirname(old), 's1')
+  await fileStore(dirname(folder)).save(session)
+  await fileStore(dirname(folder)).save(session)
+  writeFileSync(old, `{"version":3,"session":${Session.stringify(session)}}`)
+  for (const path of [folder, join(folder, readdirSync(folder)[0] ?? ''), old]) {
+    const { code, stdout } = await allm(['session', 'show', path])
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'session s1 · idle · 1 message'])
+  }
+})
+
+test('a file that is not there is one line', async () => {
+  const path = scratch('none.json')
+  const { code, stderr } = await allm(['session', 'show', path])
+  expect([code, stderr]).toEqual([
+    2,
+    `allm-ts: cannot read ${path}: file not found; name the file of a session\n`,
+  ])
+})
