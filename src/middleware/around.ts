@@ -1,3 +1,4 @@
+import { collectEventsSync } from '../core/answer/fold-answer.ts'
 import { leavable, linkedAbort, unlessStopped } from '../core/base/abort.ts'
 import { reasonOf, startTimer, systemClock, type Clock } from '../core/base/clock.ts'
 import { randomId } from '../core/base/ids.ts'
@@ -16,7 +17,6 @@ import type { ModelEvent } from '../core/types/events.ts'
 import { defined } from '../core/types/guards.ts'
 import type { JsonObject } from '../core/types/json.ts'
 import type { ModelRequest } from '../core/types/request.ts'
-import { collectEventsSync } from '../engine/model-call/read-stream.ts'
 import { attributed } from '../providers/http/answer.ts'
 
 /** What an adapter says about itself: everything but its calls. */

@@ -1,5 +1,6 @@
 import { judgeRequest } from '../core/answer/moderation.ts'
 import { linkedAbort, unlessStopped, type LinkedAbort } from '../core/base/abort.ts'
+import { base64ToBytes } from '../core/base/base64.ts'
 import { reasonOf, startTimer } from '../core/base/clock.ts'
 import { keyFor } from '../core/base/keys.ts'
 import type { ChatAdapter, ModerationAdapter } from '../core/contracts/adapter.ts'
@@ -11,7 +12,7 @@ import {
   transientReasons,
   type AnyAllmError,
 } from '../core/errors/errors.ts'
-import { base64ToBytes } from '../core/messages/media.ts'
+import { isInstructions } from '../core/messages/instructions.ts'
 import {
   anyFunction,
   assertValid,
@@ -49,7 +50,7 @@ import {
 } from '../core/types/message.ts'
 import type { ModerationRequest, ModerationResult } from '../core/types/models.ts'
 import type { ModelRequest } from '../core/types/request.ts'
-import { hookFailure, isInstructions } from '../engine/model-call/context.ts'
+import { hookFailure } from '../engine/model-call/context.ts'
 import {
   around,
   batchesOf,

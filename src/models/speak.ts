@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import {
   leavable,
   linkedAbort,
@@ -5,10 +7,10 @@ import {
   unlessStopped,
   type LinkedAbort,
 } from '../core/base/abort.ts'
+import { bytesToBase64, joined } from '../core/base/base64.ts'
 import { reasonOf } from '../core/base/clock.ts'
 import type { Span } from '../core/base/telemetry.ts'
 import { idleTimer, type IdleTimer } from '../core/base/timers.ts'
-/// <reference lib="esnext.disposable" preserve="true" />
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../core/contracts/adapter.ts'
 import type { Engine } from '../core/contracts/engine.ts'
 import {
@@ -22,7 +24,6 @@ import {
   type AdapterError,
   type AllmError,
 } from '../core/errors/errors.ts'
-import { bytesToBase64, joined } from '../core/messages/media.ts'
 import { assertValid, optionsOf, type Check } from '../core/schema/checks.ts'
 import { callOptionChecks } from '../core/schema/options.ts'
 import { validateSpeechRequest } from '../core/schema/validate-audio.ts'

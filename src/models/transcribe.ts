@@ -1,5 +1,6 @@
+import { decodedSize } from '../core/base/base64.ts'
 import type { Engine } from '../core/contracts/engine.ts'
-import { decodedSize, plainFile } from '../core/messages/media.ts'
+import { plainFile } from '../core/messages/media.ts'
 import type { Check } from '../core/schema/checks.ts'
 import { validateTranscriptionRequest } from '../core/schema/validate-audio.ts'
 import { defined } from '../core/types/guards.ts'

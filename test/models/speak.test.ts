@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { bytesToBase64 } from '../../src/core/base/base64.ts'
 import type { SpeechAdapter, SpeechEvent } from '../../src/core/contracts/adapter.ts'
-import { bytesToBase64 } from '../../src/core/messages/media.ts'
 import { sampleFormatOf, wavChunks } from '../../src/core/messages/wav.ts'
 import {
   AdapterError,

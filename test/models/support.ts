@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
+import { bytesToBase64 } from '../../src/core/base/base64.ts'
 import type { ImageAdapter } from '../../src/core/contracts/adapter.ts'
-import { bytesToBase64 } from '../../src/core/messages/media.ts'
 import type { JsonObject } from '../../src/core/types/json.ts'
 import type { Image, ImageRequest } from '../../src/core/types/media.ts'
 import { makePng } from '../providers/vision/make-png.ts'

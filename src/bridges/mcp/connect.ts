@@ -1,6 +1,7 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { unlessStopped } from '../../core/base/abort.ts'
 import { startTimer, systemClock } from '../../core/base/clock.ts'
-/// <reference lib="esnext.disposable" preserve="true" />
 import type { Tool } from '../../core/contracts/tool.ts'
 import { ToolError } from '../../core/errors/errors.ts'
 import { anyFunction, assertValid, timeoutMs, within } from '../../core/schema/checks.ts'

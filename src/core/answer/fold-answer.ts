@@ -419,3 +419,12 @@ export function failureOf(error: ErrorData, partial: PartialResult): AllmError {
   failure.partial = partial
   return failure
 }
+
+/** Folds a list of a model's events. A final `error` event is thrown, with the partial response. */
+export function collectEventsSync(events: readonly ModelEvent[]): ModelResponse {
+  const state = createCollector()
+  for (const event of events) foldModelEvent(state, event)
+  const response = toResponse(state)
+  if (response.error !== undefined) throw failureOf(response.error, response)
+  return response
+}

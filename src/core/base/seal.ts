@@ -1,4 +1,4 @@
-import { base64ToBytes, bytesToBase64, joined } from '../messages/media.ts'
+import { base64ToBytes, bytesToBase64, joined } from './base64.ts'
 
 // Texts that a client keeps and gives back. The signature shows that this server wrote one. It does not hide it.
 

@@ -58,9 +58,6 @@ export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContex
 /** Holds what a tool needs of the context. No value has it. */
 export declare const toolNeeds: unique symbol
 
-/** Where a tool has the code that answers its calls. A copy of a tool that is made by spreading has it too. */
-export const toolRunner: unique symbol = Symbol.for('allm-ts.tool-runner')
-
 /**
  * A tool: what the model sees, and what runs. Made by `tool({…})`. `Types` is what is known about its calls: events and results narrow
  * by it. Every tool is a plain `Tool`, of which nothing is known.
@@ -73,8 +70,6 @@ export interface Tool<
   readonly name: Types['name']
   readonly [toolTypes]?: Types
   readonly [toolNeeds]?: Needs
-  /** Set by `tool`: what a loop answers calls with. A loop without tools does not carry that code. */
-  readonly [toolRunner]?: object
   /** The schema of the library that the tool was made with; it validates and types the arguments. */
   readonly input?: StandardSchema<unknown, Args>
   readonly handler?: ToolHandler<Args, Needs>
@@ -92,8 +87,8 @@ export interface Tool<
   readonly idempotent: boolean
   /** Set by `agentTool`: the engine that runs inside. A run that was cut goes on with the inner run where it was. */
   readonly agent?: { readonly engine: Engine }
-  /** Set by `handoff`: the engine that goes on with the conversation after a call of this tool, and the code that finds it. */
-  readonly handoff?: { readonly engine: () => Engine; readonly by: object }
+  /** Set by `handoff`: the engine that continues the conversation after a call of this tool. */
+  readonly handoff?: { readonly engine: () => Engine }
 }
 
 /** What the tools of a list need of the context, all together; `unknown` when that is nothing. */

@@ -1,5 +1,5 @@
 import type { toolTypes } from '../contracts/engine.ts'
-import type { Tool, toolNeeds, toolRunner } from '../contracts/tool.ts'
+import type { Tool, toolNeeds } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { Image, MediaFile } from '../types/media.ts'
@@ -191,25 +191,26 @@ const specFields = { name: toolName, description: text, schema: jsonObject }
 
 const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag, ...partOptions })
 
-const tool = shapeOf<
-  ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof toolNeeds | typeof toolRunner>>
->(specFields, {
-  ...partOptions,
-  strict: flag,
-  input: must('a Standard Schema', isStandardSchema),
-  handler: anyFunction,
-  manual: flag,
-  needsApproval: must(
-    'a boolean or a function of the arguments',
-    (value) => typeof value === 'boolean' || typeof value === 'function',
-  ),
-  compact: flag,
-  summary: text,
-  timeoutMs,
-  idempotent: flag,
-  agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
-  handoff: must('made by handoff', (value) => isPlainObject(value) && 'engine' in value),
-})
+const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof toolNeeds>>>(
+  specFields,
+  {
+    ...partOptions,
+    strict: flag,
+    input: must('a Standard Schema', isStandardSchema),
+    handler: anyFunction,
+    manual: flag,
+    needsApproval: must(
+      'a boolean or a function of the arguments',
+      (value) => typeof value === 'boolean' || typeof value === 'function',
+    ),
+    compact: flag,
+    summary: text,
+    timeoutMs,
+    idempotent: flag,
+    agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
+    handoff: must('made by handoff', (value) => isPlainObject(value) && 'engine' in value),
+  },
+)
 
 // Requests
 

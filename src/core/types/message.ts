@@ -182,3 +182,12 @@ export function appendMessages(to: Thread, ...messages: readonly Message[]): Thr
   // `concat` copies a long history once; a spread would iterate over it.
   return { ...to, messages: to.messages.concat(messages) }
 }
+
+/** The last call with this id. */
+export function callOf({ messages }: Thread, toolCallId: string): ToolCall | undefined {
+  for (const { toolCalls = [] } of messages.toReversed()) {
+    const call = toolCalls.find(({ id }) => id === toolCallId)
+    if (call !== undefined) return call
+  }
+  return undefined
+}

@@ -1,6 +1,7 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import type { Clock } from '../../core/base/clock.ts'
 import type { NewId } from '../../core/base/ids.ts'
-/// <reference lib="esnext.disposable" preserve="true" />
 import type { Engine } from '../../core/contracts/engine.ts'
 import type { Permission } from '../../core/schema/permission.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'

@@ -1,37 +1,72 @@
-import { outcomeBrand } from '../../core/contracts/tool.ts'
+import { outcomeBrand, type Tool } from '../../core/contracts/tool.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
 import { ToolError } from '../../core/errors/errors.ts'
-import {
-  interruptedMessage,
-  lateContent,
-  unheardContent,
-} from '../../core/messages/tool-messages.ts'
-import type { Batch, StreamEvent } from '../../core/types/events.ts'
-import { defined } from '../../core/types/guards.ts'
-import type { JsonObject } from '../../core/types/json.ts'
-import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
-import type { HaltedReason } from '../../core/types/results.ts'
-import type { CallDecision, StoredResult } from '../../core/types/session.ts'
-import { innerPending } from '../model-call/fold.ts'
-import { toolBatches } from '../tools/batch.ts'
-import { toolTable } from '../tools/compact-tools.ts'
-import type { ToolOutcome } from '../tools/execute.ts'
-import { toolFailure } from '../tools/failed-calls.ts'
+import { interruptedMessage, unheardContent } from '../../core/messages/tool-messages.ts'
+import type { StreamEvent } from '../../core/types/events.ts'
+import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
+import type { CallDecision, RunProgress, StoredResult } from '../../core/types/session.ts'
+import { isMark } from '../model-call/restore.ts'
+import type { Judged } from '../tools/approval.ts'
+import { assertFits, type ToolOutcome } from '../tools/execute.ts'
+import { deniedEvent, missingTool, toolFailure } from '../tools/failed-calls.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
-import type { ToolRun } from '../tools/tool-run.ts'
-import { changedArguments, eventCall, isLost, settledBefore, type Past } from './answer-calls.ts'
-import { contextOfCall } from './handoff.ts'
-import { firstHalt } from './loop.ts'
-import {
-  callKey,
-  isFinalizing,
-  throwIfStopped,
-  toolRun,
-  waitFor,
-  type LoopState,
-} from './prepare.ts'
+import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
+import { beforeCall, engineAfter, lostHandoff } from './handoff.ts'
+import { isFinalizing, type LoopState } from './prepare.ts'
 
-// What a session knows of the calls of earlier runs: results that were stored, calls that were started, results that come late.
+// What is known of the calls of earlier runs: results that were stored, calls that were started, and what was decided while they
+// waited. Only the run of a session has any.
+
+/** A call that waited, what was decided about it, and the tools that answer it. */
+export interface WaitingCall {
+  readonly call: ToolCall
+  readonly decision: CallDecision | undefined
+  readonly tools: ToolRun
+}
+
+/**
+ * The answer to a call that was started before the run was cut or decided about while it waited, or the call itself if it runs
+ * now. Returns `undefined` for a call that nothing is known about.
+ *
+ * Throws if the call was approved and its tool is not there, or does not take its arguments: a deploy may have changed it. No call of
+ * the answer has run then.
+ */
+export function settledBefore(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> {
+  const before = earlierCall(loop, waiting)
+  if (before !== undefined) return before
+  const { call, decision, tools } = waiting
+  const tool = tools.tools.get(call.name)
+  if (isLost(loop, waiting)) {
+    const handoff = lostHandoff(loop.entry, loop.state.thread, call.id)
+    if (handoff === undefined) throw missingTool(call)
+    const words = `${call.name} to run it, and no tool ${handoff}, which handed the conversation over before`
+    throw missingTool(call, handoff, words)
+  }
+  if (decision === undefined) return undefined
+  if (decision.deny !== undefined) return deniedEvent(call, decision.deny)
+  if (isDue(loop, waiting) && tool !== undefined && !isCallersCall(tool, call)) {
+    const fits = assertFits(decision.call, tool)
+    return fits === undefined ? decision.call : fits.then(() => decision.call)
+  }
+  return decision.call
+}
+
+/** Whether a call is to run now that cannot run here. */
+function isLost(loop: LoopState, waiting: WaitingCall): boolean {
+  const { call, tools } = waiting
+  return isDue(loop, waiting) && !canRun(call, tools.tools.get(call.name), tools.executor)
+}
+
+/** Whether somebody let a call run, and it is to run now. A late decision about an agent may only say that it goes on. */
+function isDue(loop: LoopState, { call, decision, tools }: WaitingCall): boolean {
+  const isOther = decision?.late === true && Object.hasOwn(tools.inner ?? {}, call.id)
+  return isApproved(decision) && !isOther && loop.mode === 'auto' && !isFinalizing(loop)
+}
+
+/** Whether somebody let a call run. */
+function isApproved(decision: CallDecision | undefined): boolean {
+  return decision !== undefined && decision.deny === undefined && decision.answer === undefined
+}
 
 /**
  * What became of a call before the run was cut.
@@ -39,7 +74,7 @@ import {
  * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
  * interrupted, and reported.
  */
-export const earlierCall: Past['settled'] = (loop, waiting) => {
+function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> | undefined {
   const { call, decision, tools } = waiting
   const { state } = loop
   const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
@@ -129,104 +164,50 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
 }
 
 /**
- * Runs the calls that were approved after the model had been told that there is no result yet. Each result follows the
- * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
+ * Throws if a call that was approved in the session of an agent, or deeper, cannot run there as it was approved. `prefix` and the id of the
+ * agent's call come before the ids inside. Returns the checks that have to be waited for.
  */
-export async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
-  const { thread, halts } = loop.state
-  const { messages } = thread
-  // What was asked before the run was cut is not asked again.
-  const late = loop.decisions.filter(
-    ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
-  )
-  loop.decisions = []
-  const keyOf = (call: ToolCall): string => {
-    const isCall = ({ id }: ToolCall): boolean => id === call.id
-    const at = messages.findLastIndex(({ toolCalls = [] }) => toolCalls.some(isCall))
-    return callKey(loop, at, messages[at]?.toolCalls?.find(isCall) ?? call)
+export function checksInside(
+  sessions: RunProgress['inner'],
+  { id: callId, name: agent }: Pick<ToolCall, 'id' | 'name'>,
+  agentTool: Tool | undefined,
+  prefix: string = '',
+): readonly Promise<void>[] {
+  // A tool that is not an agent answers the whole call by itself: in a fork it plays what was recorded.
+  if (agentTool !== undefined && agentTool.agent === undefined) return []
+  const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
+  if (session === undefined) return []
+  const { thread, run } = session
+  const { decisions = [], results = [], started = [], inner = {} } = run ?? {}
+  const engine = agentTool?.agent?.engine
+  const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
+    engine && engineAfter(engine, beforeCall(thread.messages, id))
+  const isSettled = (id: string): boolean => {
+    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
+    const isTold = told !== undefined && !isMark(told) && told.metadata?.['pending'] !== true
+    return isTold || results.some(({ toolCallId }) => toolCallId === id)
   }
-  const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
-  const changed = changedArguments(late, written)
-  const answers = answersIn(late)
-  /** The calls to be run, with the tools of the engine that asked for them. */
-  const open = new Map<unknown, { readonly tools: ToolRun; readonly calls: ToolCall[] }>()
-  for (const decision of late) {
-    const { call } = decision
-    const { key, tools: own } = toolsOfCall(loop, call)
-    const tools = { ...own, keyOf, answers, inner: loop.inner }
-    const settled = settledBefore(loop, { call, decision, tools }, { settled: earlierCall })
-    const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
-    if (earlier === undefined || !('type' in earlier)) {
-      const known = open.get(key)
-      if (known === undefined) open.set(key, { tools, calls: [call] })
-      else known.calls.push(call)
-    } else yield [toLate(call, earlier, changed)]
-    throwIfStopped(loop)
-  }
-  for (const { tools, calls } of open.values()) {
-    const byId = new Map(calls.map((call) => [call.id, call]))
-    const running = (loop.source = toolBatches(calls, tools))
-    for (let read = await running.next(); read.done !== true; read = await running.next()) {
-      yield read.value.map((event) => toLate(byId.get(eventCall(event)), event, changed))
-      if (loop.state.error !== undefined) break
+  const own = decisions.flatMap((decision) => {
+    const { call, late } = decision
+    const isEntered = Object.hasOwn(inner, call.id)
+    if (!isApproved(decision) || (late === true && isEntered) || isSettled(call.id)) return []
+    const { tools = [], defaults } = partsFor(call.id) ?? {}
+    const tool = tools.find(({ name }) => name === call.name)
+    const known = { ...call, id: `${prefix}${callId}/${call.id}` }
+    if (engine === undefined) {
+      throw missingTool(known, agent, `${agent}, the agent that has called ${call.name}`)
     }
-    throwIfStopped(loop)
-  }
-}
-
-/** The tools that answer a call of an earlier step: those of the engine that asked for it, which `key` stands for. */
-function toolsOfCall(
-  loop: LoopState,
-  { id }: ToolCall,
-): { readonly key: unknown; readonly tools: ToolRun } {
-  const context = contextOfCall(loop.entry, loop.state.thread, id)
-  const own = context === loop.context
-  const tools = own ? loop.tools : toolRun(context, toolTable(context.tools))
-  return { key: context.engine.defaults, tools }
-}
-
-/** Why a loop ends before the model is asked about late results: a handler asked or halted, an agent waits, or `max_turns`. */
-export function haltedAfterResults(loop: LoopState): HaltedReason | undefined {
-  const { halts, manual } = innerPending(loop.state)
-  const halt = firstHalt([...loop.state.halts, ...halts])
-  return (
-    halt?.reason ?? (manual.length > 0 ? 'manual_tool_calls' : undefined) ?? limitAfterResults(loop)
-  )
-}
-
-/**
- * `max_turns` if the model may not be asked about results that came from outside or late: a run that goes on with them has the
- * limit of one that runs its tools itself. The pass of `structuredFinalize` is allowed one call more, as after any other step.
- */
-export function limitAfterResults(loop: LoopState): 'max_turns' | undefined {
-  const { kind, finalize, turns, maxTurns } = loop
-  return kind === 'chat' && !finalize && turns >= maxTurns ? 'max_turns' : undefined
-}
-
-/** The answer to a call as a message that follows the thread, and its question as a late one. Other events stay as they are. */
-function toLate(
-  call: ToolCall | undefined,
-  event: StreamEvent,
-  changed: ReadonlyMap<string, JsonObject>,
-): StreamEvent {
-  if (call === undefined) return event
-  const { id } = call
-  const lateResultOf = id
-  if (event.type === 'ask_user_requested') return { ...event, metadata: { lateResultOf } }
-  if (event.type !== 'tool_result_encoded' && event.type !== 'tool_halt') return event
-  const { content, metadata } = event
-  const isHalt = event.type === 'tool_halt'
-  const reason = isHalt ? undefined : event.interrupted
-  // A call without a result is not known to have run.
-  const args = reason === undefined ? changed.get(id) : undefined
-  return defined<ResultEncoded>({
-    type: 'tool_result_encoded',
-    id,
-    content: lateContent(call, content, args),
-    metadata: { ...metadata, ...(args && { approvedArguments: args }), lateResultOf },
-    interrupted: reason,
-    halt: isHalt ? { reason: event.reason, toolCallId: id, result: event.result } : event.halt,
+    // The hook may bring the tool.
+    if (tool === undefined && defaults?.prepareStep !== undefined) return []
+    if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
+    const runs = !isEntered && (!started.includes(call.id) || tool?.idempotent === true)
+    return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
   })
+  const deeper = Object.keys(inner).flatMap((id) => {
+    const name = callOf(thread, id)?.name ?? ''
+    const tool = partsFor(id)?.tools.find((one) => one.name === name)
+    const outer = engine === undefined ? { id, name: agent } : { id, name }
+    return checksInside(inner, outer, tool, `${prefix}${callId}/`)
+  })
+  return [...own, ...deeper]
 }
-
-type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>

@@ -14,10 +14,11 @@ import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import { addUsage, type ModelResponse } from '../../core/types/response.ts'
-import type { ChatOutcome, HaltedReason, StepResult, ToolHalt } from '../../core/types/results.ts'
+import type { ChatOutcome, HaltedReason, StepResult } from '../../core/types/results.ts'
 import { hookFailure, optionOf, show, callMetadata } from '../model-call/context.ts'
 import {
   applyEvent,
+  firstHalt,
   foldEvent,
   inCallOrder,
   innerPending,
@@ -32,8 +33,9 @@ import {
 import { checkRequest, modelCall } from '../model-call/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
-import { settleUnknown } from '../tools/failed-calls.ts'
 import { isCallersCall } from '../tools/tool-run.ts'
+import { settleCalls } from './answer-calls.ts'
+import { haltedAfterResults, lateResults } from './late-results.ts'
 import {
   applyChanges,
   cancelled,
@@ -48,7 +50,6 @@ import {
   turnTools,
   waitFor,
   type LoopState,
-  type ToolRunner,
 } from './prepare.ts'
 
 /**
@@ -91,12 +92,11 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
   try {
     while (loop.haltedReason === undefined) {
       spans.startStep()
-      const late = loop.runner?.late
       // A step that was cut goes on where it was: its answer is there already.
-      if (late && !state.active && loop.decisions.length + state.halts.length > 0) {
-        for await (const batch of late.results(loop)) yield emit(loop, batch)
+      if (!state.active && loop.decisions.length + state.halts.length > 0) {
+        for await (const batch of lateResults(loop)) yield emit(loop, batch)
         handOver(loop, state.thread.messages)
-        loop.haltedReason = late.halted(loop)
+        loop.haltedReason = haltedAfterResults(loop)
         if (loop.haltedReason !== undefined) {
           if (loop.kind === 'step') return
           break
@@ -113,7 +113,6 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       }
       const answer = toResponse(state)
       if (runsTools(answer)) {
-        const { settleCalls } = loop.runner ?? noRunner
         const settled = settleCalls(loop, answer)
         const { known, run, told } = settled instanceof Promise ? await settled : settled
         if (known.length > 0) {
@@ -244,9 +243,6 @@ function askModel(loop: LoopState): BatchSource {
   return loop.source
 }
 
-/** A loop without tools has no tool of any name. */
-const noRunner: Pick<ToolRunner, 'settleCalls'> = { settleCalls: settleUnknown }
-
 /** The event that ends a step. */
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>
 
@@ -282,12 +278,6 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
     const isLeft = loop.mode === 'manual' || isCallersCall(tools.tools.get(call.name), call)
     return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
-}
-
-/** Of several halts: a question, then an approval, then the one whose call comes first. */
-export function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
-  const of = (reason: string): ToolHalt | undefined => halts.find((halt) => halt.reason === reason)
-  return of('ask_user') ?? of('approval') ?? halts[0]
 }
 
 /**

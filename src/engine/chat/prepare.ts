@@ -16,12 +16,10 @@ import type {
   NextStep,
   StepChanges,
 } from '../../core/contracts/options.ts'
-import { toolRunner, type Tool } from '../../core/contracts/tool.ts'
 import { isAllmError, StreamError, type AllmError } from '../../core/errors/errors.ts'
 import { assertValid, describe, refusal } from '../../core/schema/checks.ts'
 import { validateStepChanges } from '../../core/schema/options.ts'
 import type { Issue } from '../../core/types/error-data.ts'
-import type { Batch } from '../../core/types/events.ts'
 import { merged } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import {
@@ -47,8 +45,9 @@ import {
 } from '../model-call/context.ts'
 import { assertRepairable } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
+import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/tool-run.ts'
-import { contextAfter, handoffIn, isHandoffTool } from './handoff.ts'
+import { contextAfter, handoffIn } from './handoff.ts'
 
 /** What a loop has from the engine that answers. A handoff replaces it. */
 interface LoopSettings {
@@ -60,35 +59,6 @@ interface LoopSettings {
   tools: ToolRun
   /** The tools as the model sees them. They do not change from turn to turn, so a prompt cache holds. */
   specs: readonly ToolSpec[]
-  /** Answers calls. A loop that has never had a tool has none. */
-  runner: ToolRunner | undefined
-}
-
-/** What `tool` brings: how tools are offered to a model, and how its calls are answered. `tools/answer-calls.ts` makes it. */
-export interface ToolRunner {
-  /** The tools by name, as they run. */
-  table(tools: readonly Tool[]): ToolRun['tools']
-  /** The tools as the model sees them. */
-  specs(tools: readonly Tool[], toolChoice: ToolChoice | undefined): readonly ToolSpec[]
-  /** Decides about the open calls of an answer. */
-  settleCalls(loop: LoopState, answer: ModelResponse): SettledCalls | Promise<SettledCalls>
-  /** What was approved after the model had been told that there is no result yet. Only sessions have such calls, and bring it. */
-  readonly late?: {
-    /** Runs the calls. */
-    results(loop: LoopState): AsyncGenerator<Batch, void>
-    /** Why the loop ends before the model is asked about the results. */
-    halted(loop: LoopState): HaltedReason | undefined
-  }
-}
-
-/** The open calls of an answer that was decided about. The loop folds and emits their events. */
-export interface SettledCalls {
-  /** The events of calls that are settled without running. */
-  readonly known: Batch
-  /** Runs the others; absent if there are none. */
-  readonly run: (() => BatchSource) | undefined
-  /** The events of calls as the model is to be told of them. */
-  readonly told: (batch: Batch) => Batch
 }
 
 /** A loop under way. Its `state` is the fold of every event that it emitted. */
@@ -145,8 +115,6 @@ interface LoopStart {
   readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
-  /** Sessions bring it, because they may have calls that wait. Otherwise the tools do. */
-  readonly runner?: ToolRunner | undefined
 }
 
 /** Settles everything that a loop needs. Nothing is sent. */
@@ -160,15 +128,14 @@ export function createLoop(
   const approved = decisionsOf(start.state, options?.approvals, entry)
   ownState(start.state)
   const { kind } = start
-  const runner = start.runner ?? runnerOf(entry.tools)
-  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), { kind, runner })
+  const settings = settingsOf(contextAfter(entry, start.state.thread.messages), kind)
   const { context } = settings
   if (finalizes(entry, kind) && optionOf(entry, 'responseFormat') === undefined) {
     const problem = 'needs a responseFormat to finalize with'
     throw refusal('invalid_options', 'structuredFinalize', problem)
   }
   // The engine that a handoff leads to may have a format.
-  if (!entry.tools.some(isHandoffTool)) {
+  if (!entry.tools.some(({ handoff }) => handoff !== undefined)) {
     assertRepairable(entry.call.repair, optionOf(entry, 'responseFormat'))
   }
   const turns = start.turns || turnsIn(start.state)
@@ -202,36 +169,16 @@ function ownState(state: Collector): void {
   Object.assign(state, frozen({ thread, end, toolMessages, results, halts, requested }))
 }
 
-function settingsOf(
-  context: RunContext,
-  { kind, runner: known }: Pick<LoopStart, 'kind' | 'runner'>,
-): LoopSettings {
+function settingsOf(context: RunContext, kind: LoopState['kind']): LoopSettings {
   const format = optionOf(context, 'responseFormat')
-  const runner = known ?? runnerOf(context.tools)
   return {
     context,
     maxTurns: optionOf(context, 'maxTurns') ?? 8,
     format,
     finalize: finalizes(context, kind) && format !== undefined,
-    tools: toolRun(context, runner?.table(context.tools) ?? noTools),
-    specs: frozen(runner?.specs(context.tools, optionOf(context, 'toolChoice')) ?? []),
-    runner,
+    tools: toolRun(context, toolTable(context.tools)),
+    specs: frozen(projectTools(context.tools, optionOf(context, 'toolChoice'))),
   }
-}
-
-/** The runner that tools bring; `undefined` if there are none. Tools that cannot be run are refused. */
-function runnerOf(tools: readonly Tool[]): ToolRunner | undefined {
-  const made = tools.find(isMade)
-  if (made === undefined && tools.length > 0) {
-    const problem = 'must be made by tool({…}): that brings the code which answers its calls'
-    throw refusal('invalid_tool', 'tools[0]', problem)
-  }
-  return made?.[toolRunner]
-}
-
-/** Whether `tool` made a tool, in this copy of the package or in another. */
-function isMade(tool: Tool): tool is Tool & { readonly [toolRunner]: ToolRunner } {
-  return tool[toolRunner] !== undefined
 }
 
 /** Whether a second pass is wanted. A single step has none: a format applies to it directly. */
@@ -243,7 +190,7 @@ function finalizes(context: RunContext, kind: LoopState['kind']): boolean {
 export function handOver(loop: LoopState, newMessages: readonly Message[]): void {
   if (!newMessages.some((message) => handoffIn(message) !== undefined)) return
   const context = contextAfter(loop.entry, loop.state.thread.messages)
-  Object.assign(loop, settingsOf(context, loop))
+  Object.assign(loop, settingsOf(context, loop.kind))
   loop.isChecked = false
 }
 
@@ -462,14 +409,13 @@ function pickedTools(
     return []
   })
   refuseReturn(issues)
-  loop.runner ??= runnerOf(picked)
   const choice = toolChoice ?? optionOf(context, 'toolChoice')
   const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
   // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
   const runnable = isBound ? mergeByName(context.tools, picked) : picked
   return {
-    tools: { ...loop.tools, tools: loop.runner?.table(runnable) ?? noTools },
-    specs: frozen(loop.runner?.specs(picked, choice) ?? []),
+    tools: { ...loop.tools, tools: toolTable(runnable) },
+    specs: frozen(projectTools(picked, choice)),
   }
 }
 

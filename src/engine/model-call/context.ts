@@ -12,12 +12,11 @@ import type {
 import type { Tool } from '../../core/contracts/tool.ts'
 import { EngineError, StreamError } from '../../core/errors/errors.ts'
 import { thrownText } from '../../core/errors/to-json-value.ts'
+import { instructionsMessage } from '../../core/messages/instructions.ts'
 import { mergeProviderOptions } from '../../core/messages/provider-options.ts'
-import { toResponseFormat } from '../../core/messages/requests.ts'
-import { toToolSpec } from '../../core/messages/requests.ts'
+import { toResponseFormat, toToolSpec } from '../../core/messages/requests.ts'
 import { assertValid, describe, refusal } from '../../core/schema/checks.ts'
 import { validateCallOptions } from '../../core/schema/options.ts'
-import type { Issue } from '../../core/types/error-data.ts'
 import { innerEvent, type StreamEvent } from '../../core/types/events.ts'
 import { defined, isThenable } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
@@ -188,9 +187,7 @@ function withInstructions(
     const problem = `must be or return a text, not ${describe(content)}; prepareStep may be async`
     throw refusal('invalid_options', 'instructions', problem)
   }
-  const first: Message = Object.freeze({ role: 'system', content })
-  instructionMessages.add(first)
-  return [first, ...messages]
+  return [instructionsMessage(content), ...messages]
 }
 
 function instructed(
@@ -228,26 +225,6 @@ export function show(
 }
 
 const rejected = /* @__PURE__ */ warnOnce('onEvent rejected; its promise is not awaited')
-
-/** The messages that `instructions` became. They are not the caller's. */
-const instructionMessages = /* @__PURE__ */ new WeakSet<Message>()
-
-/** Whether a message is what `instructions` became. The caller does not count it. */
-export function isInstructions(message: Message): boolean {
-  return instructionMessages.has(message)
-}
-
-/** Problems of a request, with the places of messages as the caller counts them: instructions do not count. */
-export function asCallerCounts(
-  { messages: [first] }: ModelRequest,
-  issues: readonly Issue[],
-): readonly Issue[] {
-  if (first === undefined || !instructionMessages.has(first)) return issues
-  return issues.map(({ path, problem }) => ({
-    path: path.replace(/^messages\[(\d+)\]/, (_all, at: string) => `messages[${Number(at) - 1}]`),
-    problem,
-  }))
-}
 
 function mergeTools(
   { engine, call }: RunContext,

@@ -447,6 +447,12 @@ export function inCallOrder(
   return halts.toSorted((a, b) => placeOf(a) - placeOf(b))
 }
 
+/** Of several halts: a question, then an approval, then the one whose call comes first. */
+export function firstHalt(halts: readonly ToolHalt[]): ToolHalt | undefined {
+  const of = (reason: string): ToolHalt | undefined => halts.find((halt) => halt.reason === reason)
+  return of('ask_user') ?? of('approval') ?? halts[0]
+}
+
 /**
  * Why a step failed, if it did: the tool failure that halted it, or an answer whose `finishReason` is `error`.
  *

@@ -32,6 +32,7 @@ import {
   type AllmError,
   type AnyAllmError,
 } from '../../core/errors/errors.ts'
+import { asCallerCounts } from '../../core/messages/instructions.ts'
 import { unknownProviders } from '../../core/messages/provider-options.ts'
 import { assertValid } from '../../core/schema/checks.ts'
 import { validateRequest } from '../../core/schema/validate.ts'
@@ -39,7 +40,7 @@ import type { Batch, FailedAttempt, ModelEvent, StreamEvent } from '../../core/t
 import { assertNever, defined, merged } from '../../core/types/guards.ts'
 import type { Message, Thread } from '../../core/types/message.ts'
 import type { ModelRequest } from '../../core/types/request.ts'
-import { asCallerCounts, optionOf, show, type RunContext } from './context.ts'
+import { optionOf, show, type RunContext } from './context.ts'
 import { reportRetry, retryPlan } from './retry-policy.ts'
 import type { BatchSource } from './run-stream.ts'
 

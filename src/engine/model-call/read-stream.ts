@@ -1,14 +1,13 @@
 import {
   createCollector,
   failureOf,
-  foldModelEvent,
   toResponse,
   type Collector,
   type FoldedResponse,
 } from '../../core/answer/fold-answer.ts'
 import { AdapterError, type ValidationError } from '../../core/errors/errors.ts'
 import { describe, refusal } from '../../core/schema/checks.ts'
-import type { Batch, ModelEvent, StreamEvent } from '../../core/types/events.ts'
+import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { isObject } from '../../core/types/guards.ts'
 import type { Thread } from '../../core/types/message.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
@@ -70,15 +69,6 @@ function notEvents(given: unknown): ValidationError {
 
 function isBatch(item: StreamEvent | Batch): item is Batch {
   return Array.isArray(item)
-}
-
-/** Folds a list of a model's events. A final `error` event is thrown, with the partial response. */
-export function collectEventsSync(events: readonly ModelEvent[]): ModelResponse {
-  const state = createCollector()
-  for (const event of events) foldModelEvent(state, event)
-  const response = toResponse(state)
-  if (response.error !== undefined) throw failureOf(response.error, response)
-  return response
 }
 
 /**

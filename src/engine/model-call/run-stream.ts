@@ -1,5 +1,6 @@
-import type { Collector } from '../../core/answer/fold-answer.ts'
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import type { Collector } from '../../core/answer/fold-answer.ts'
 import { withoutPartial } from '../../core/base/telemetry.ts'
 import { StreamError } from '../../core/errors/errors.ts'
 import { assertValid, fine, optionsOf, type Check } from '../../core/schema/checks.ts'

@@ -47,6 +47,7 @@ import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import {
+  callOf,
   answersOf,
   appendMessages,
   toMessages,
@@ -69,7 +70,6 @@ import {
 import { toDecision, type ThreadInput } from '../chat/prepare.ts'
 import { goesOn, isMark } from '../model-call/restore.ts'
 import {
-  callOf,
   innerPlace,
   pickInner,
   questionsOf,
@@ -736,6 +736,16 @@ export function legalOperations(session: Session): readonly Operation[] {
       : []),
     ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
   ]
+}
+
+/** The calls of manual tools that wait for their results. */
+export function pendingToolCalls(session: Session): readonly ToolCall[] {
+  return session.pendingToolCalls
+}
+
+/** The calls that wait for somebody's decision. */
+export function pendingApprovals(session: Session): readonly PendingApproval[] {
+  return session.pendingApprovals
 }
 
 /** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. */

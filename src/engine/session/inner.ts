@@ -1,6 +1,6 @@
 import type { ToolEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
+import { callOf, type Message, type ToolCall } from '../../core/types/message.ts'
 import { addUsage, type Usage } from '../../core/types/response.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
 import type { RunProgress, Session } from '../../core/types/session.ts'
@@ -32,15 +32,6 @@ export function innerPlace(session: Session, id: string): InnerPlace | undefined
     if (!id.startsWith(`${callId}/`)) continue
     const isKnown = callOf(inner.thread, own) !== undefined || innerPlace(inner, own) !== undefined
     if (isKnown) return { callId, session: inner, id: own }
-  }
-  return undefined
-}
-
-/** The last call with this id. */
-export function callOf({ messages }: Thread, toolCallId: string): ToolCall | undefined {
-  for (const { toolCalls = [] } of messages.toReversed()) {
-    const call = toolCalls.find(({ id }) => id === toolCallId)
-    if (call !== undefined) return call
   }
   return undefined
 }

@@ -3,10 +3,12 @@ import type { Tool } from '../../core/contracts/tool.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { ToolCall } from '../../core/types/message.ts'
-import type { Judged } from '../chat/handoff.ts'
 import { checkArguments, readOnly } from './execute.ts'
 import { deniedEvent, messageOf } from './failed-calls.ts'
 import { isCallersCall, type ToolRun } from './tool-run.ts'
+
+/** What becomes of a call: the call itself if it runs, the event that settles it, or nothing if the caller answers it. */
+export type Judged = ToolCall | StreamEvent | undefined
 
 /**
  * Decides about a call before it runs. Returns a promise only if something has to be waited for. With `leaveManual` the caller answers

@@ -327,6 +327,8 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
     },
     () => undefined,
   )
+  // The policy may have stopped the run before it returned.
+  stopsHere(live)
 }
 
 /** The agent inside a call waits: what it waits for is told, and the call stays open. */

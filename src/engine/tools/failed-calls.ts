@@ -1,79 +1,14 @@
 import { copyOf } from '../../core/base/frozen.ts'
-import { span } from '../../core/base/telemetry.ts'
 import type { OnToolError } from '../../core/contracts/options.ts'
-import type { ToolResultEncoder } from '../../core/contracts/tool.ts'
 import { EngineError, ToolError, type ToolErrorReason } from '../../core/errors/errors.ts'
 import { redact } from '../../core/errors/redact.ts'
 import { deniedContent } from '../../core/messages/tool-messages.ts'
 import { describe, nearest } from '../../core/schema/checks.ts'
-import type { Batch, StreamEvent } from '../../core/types/events.ts'
+import type { StreamEvent } from '../../core/types/events.ts'
 import { isObject, isThenable } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
-import type { ModelResponse } from '../../core/types/response.ts'
-import {
-  decisionOn,
-  openCalls,
-  waitFor,
-  type LoopState,
-  type SettledCalls,
-} from '../chat/prepare.ts'
-import { callFacts, defaultMaxConcurrency, startEvent, type ToolRun } from './tool-run.ts'
 
-// What a call that fails is answered with. A loop without tools has no other answers, so this is all that it carries.
-
-/**
- * Settles the calls of a loop that has no tools: they are answered in the way in which the runner of tools answers those of a tool that does
- * not exist. In manual mode the caller answers them.
- */
-export function settleUnknown(loop: LoopState, answer: ModelResponse): SettledCalls {
-  const open: ToolCall[] = []
-  const known: StreamEvent[] = []
-  for (const call of openCalls(loop, answer)) {
-    const decision = decisionOn(loop, call)
-    if (decision?.deny !== undefined) known.push(deniedEvent(call, decision.deny))
-    else if (loop.mode === 'auto' && decision !== undefined) throw missingTool(call)
-    else if (loop.mode === 'auto') open.push(call)
-  }
-  const run = open.length === 0 ? undefined : () => unknownCalls(loop, open)
-  return { known, run, told: (batch) => batch }
-}
-
-async function* unknownCalls(
-  loop: LoopState,
-  open: readonly ToolCall[],
-): AsyncGenerator<Batch, void> {
-  const { tools } = loop
-  const limit = tools.maxConcurrency ?? defaultMaxConcurrency
-  for (let at = 0; at < open.length && !loop.stop.signal.aborted; at += limit) {
-    const calls = open.slice(at, at + limit)
-    yield calls.map(startEvent)
-    const answers = Promise.all(calls.map((call) => unknownCall(call, tools)))
-    yield (await waitFor(loop, answers)).flat()
-  }
-}
-
-/** The events that end a call of a tool that does not exist. */
-async function unknownCall(call: ToolCall, run: ToolRun): Promise<Batch> {
-  const { id, name } = call
-  const trace = span('tool', run, run.trace.parent, () => callFacts(call, undefined, run))
-  const startedAt = run.clock.now()
-  const error = noSuchTool(call, [])
-  const told = JSON.stringify({ error: shorten(error.message) })
-  const decision = await decide(run.onToolError, call, error)
-  const event = failureEvent(call, decision, told, (value) => encoded(value, run))
-  trace.error(error)
-  const result = { error: error.toJSON() }
-  const durationMs = run.clock.now() - startedAt
-  return [{ type: 'tool_execution_completed', id, name, result, durationMs }, event]
-}
-
-/** What a policy returned, as the model reads it. */
-function encoded(value: unknown, { encoder = asJson }: ToolRun): string {
-  return encodedText(encoder(value))
-}
-
-const asJson: ToolResultEncoder = (value) =>
-  typeof value === 'string' ? value : JSON.stringify(value ?? null)
+// How a call that failed is answered: the error policy, the event, the sentence that the model reads.
 
 /** What an encoder returned. Throws a `TypeError` when it is not a text. */
 export function encodedText(content: unknown): string {

@@ -1,7 +1,6 @@
 import { frozen } from '../../core/base/frozen.ts'
 import type { EngineContext } from '../../core/contracts/engine.ts'
 import {
-  toolRunner,
   type NeedsApproval,
   type ResultOf,
   type Tool,
@@ -23,7 +22,6 @@ import {
   type StandardSchema,
 } from '../../core/types/standard-schema.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
-import { runner } from '../chat/answer-calls.ts'
 
 /** Marks a type argument that was not given, so that the schema says the type. */
 declare const inferred: unique symbol
@@ -193,18 +191,15 @@ function make<Args, Needs extends object, Schema extends AnySchema, Name extends
   // The schema is what types the arguments.
   const input = isStandardSchema(schema) ? (schema as StandardSchema<unknown, Typed>) : undefined
   type Types = ToolTypes<Name, WrittenArgs<Args, Schema>, ResultOf<Returned>>
-  const made: Tool<Typed, Needs, Types> = {
-    ...defined<Tool<Typed, Needs, Types>>({
-      ...rest,
-      // What a policy or an executor does to a tool must not change the tool.
-      schema: frozen(json),
-      input,
-      manual,
-      compact,
-      idempotent,
-    }),
-    [toolRunner]: runner,
-  }
+  const made = defined<Tool<Typed, Needs, Types>>({
+    ...rest,
+    // What a policy or an executor does to a tool must not change the tool.
+    schema: frozen(json),
+    input,
+    manual,
+    compact,
+    idempotent,
+  })
   assertValid('invalid_tool', validateTool(made))
   // Arguments that are not JSON are typed for the handler alone.
   return Object.freeze(made) as MadeTool<Typed, Settled<Needs>, Types>

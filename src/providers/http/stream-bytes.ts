@@ -1,4 +1,5 @@
 import { leavable } from '../../core/base/abort.ts'
+import { joined } from '../../core/base/base64.ts'
 import {
   AdapterError,
   defaultMaxResponseBytes,
@@ -7,7 +8,6 @@ import {
   tooLongAnswer,
   type AllmError,
 } from '../../core/errors/errors.ts'
-import { joined } from '../../core/messages/media.ts'
 import { attributed, identified } from './answer.ts'
 import { guardCall, type GuardedCall, type HttpCall } from './call.ts'
 import { beginning, transportFailure } from './failure.ts'

@@ -1,5 +1,5 @@
+import { base64ToBytes } from '../../core/base/base64.ts'
 import type { EmbeddingAdapter, EmbeddingLimits } from '../../core/contracts/adapter.ts'
-import { base64ToBytes } from '../../core/messages/media.ts'
 import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { EmbeddingRequest, EmbeddingResponse } from '../../core/types/models.ts'

@@ -1,6 +1,6 @@
+import { decodedSize } from '../../core/base/base64.ts'
 import type { TranscriptionAdapter } from '../../core/contracts/adapter.ts'
 import { AdapterError } from '../../core/errors/errors.ts'
-import { decodedSize } from '../../core/messages/media.ts'
 import { mergeOptions, optionsFor } from '../../core/messages/provider-options.ts'
 import { assertValid, positiveInteger, within } from '../../core/schema/checks.ts'
 import { defined } from '../../core/types/guards.ts'

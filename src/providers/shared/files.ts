@@ -1,10 +1,10 @@
+import { base64ToBytes } from '../../core/base/base64.ts'
 import { AdapterError } from '../../core/errors/errors.ts'
-import { base64ToBytes } from '../../core/messages/media.ts'
+import { asCallerCounts } from '../../core/messages/instructions.ts'
 import { mimeTypeOf } from '../../core/messages/sniff.ts'
 import type { Image, InlineFile, MediaFile } from '../../core/types/media.ts'
 import type { Part } from '../../core/types/message.ts'
 import type { ModelRequest } from '../../core/types/request.ts'
-import { asCallerCounts } from '../../engine/model-call/context.ts'
 
 /** What a file is, as far as providers tell files apart. */
 export type FileKind = 'image' | 'pdf' | 'text' | 'audio' | 'video' | 'other' | 'unknown'

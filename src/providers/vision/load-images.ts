@@ -1,12 +1,7 @@
+import { base64ToBytes, bytesToBase64, decodedSize, joined } from '../../core/base/base64.ts'
 import { ImageAdapterError } from '../../core/errors/errors.ts'
-import {
-  base64Problem,
-  base64ToBytes,
-  bytesToBase64,
-  decodedSize,
-  joined,
-} from '../../core/messages/media.ts'
 import { sniffMimeType, typeProblem } from '../../core/messages/sniff.ts'
+import { base64Problem } from '../../core/schema/validate.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever } from '../../core/types/guards.ts'
 import type { Image, ImageRequest, InlineImage } from '../../core/types/media.ts'

@@ -1,5 +1,5 @@
-import { base64Problem } from '../../core/messages/media.ts'
 import { sniffMimeType } from '../../core/messages/sniff.ts'
+import { base64Problem } from '../../core/schema/validate.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { InlineImage } from '../../core/types/media.ts'
 import { inlineHead } from './load-images.ts'

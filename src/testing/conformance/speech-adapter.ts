@@ -1,6 +1,6 @@
+import { bytesToBase64, joined } from '../../core/base/base64.ts'
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../../core/contracts/adapter.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
-import { bytesToBase64, joined } from '../../core/messages/media.ts'
 import { wavFile } from '../../core/messages/wav.ts'
 import type { InlineFile } from '../../core/types/media.ts'
 import type { SpeechRequest, SpeechResponse } from '../../core/types/models.ts'

@@ -1,5 +1,5 @@
+import { bytesToBase64, decodedSize } from '../../core/base/base64.ts'
 import type { TranscriptionAdapter } from '../../core/contracts/adapter.ts'
-import { bytesToBase64, decodedSize } from '../../core/messages/media.ts'
 import { wavFile } from '../../core/messages/wav.ts'
 import { sameJson } from '../../core/schema/json-schema.ts'
 import type { InlineFile } from '../../core/types/media.ts'

@@ -1,8 +1,8 @@
 import { leavable, linkedAbort } from '../../core/base/abort.ts'
+import { base64ToBytes, bytesToBase64 } from '../../core/base/base64.ts'
 import { systemClock } from '../../core/base/clock.ts'
 import type { AdapterOptions, SpeechAdapter, SpeechEvent } from '../../core/contracts/adapter.ts'
 import { StreamError } from '../../core/errors/errors.ts'
-import { base64ToBytes, bytesToBase64 } from '../../core/messages/media.ts'
 import { wavFile } from '../../core/messages/wav.ts'
 import {
   isPlainObject,

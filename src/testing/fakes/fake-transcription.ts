@@ -1,6 +1,6 @@
+import { base64ToBytes, decodedSize } from '../../core/base/base64.ts'
 import type { TranscriptionAdapter } from '../../core/contracts/adapter.ts'
 import { AdapterError } from '../../core/errors/errors.ts'
-import { base64ToBytes, decodedSize } from '../../core/messages/media.ts'
 import { sampleFormatOf, wavChunks, wavComment } from '../../core/messages/wav.ts'
 import { listOf, must, shapeOf, text, type Check } from '../../core/schema/checks.ts'
 import { defined } from '../../core/types/guards.ts'

@@ -1,3 +1,4 @@
+import { collectEventsSync } from '../../core/answer/fold-answer.ts'
 import {
   assistantMessage,
   messageBuilder,
@@ -24,7 +25,6 @@ import { assertNever, defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Message, Part, Source, ToolCall } from '../../core/types/message.ts'
 import type { FinishReason, ModelResponse, Usage } from '../../core/types/response.ts'
-import { collectEventsSync } from '../../engine/model-call/read-stream.ts'
 import { detailFields, validateScript } from './check-script.ts'
 import {
   connectionFields,

@@ -1,5 +1,5 @@
+import { bytesToBase64 } from '../../core/base/base64.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
-import { bytesToBase64 } from '../../core/messages/media.ts'
 import { sampleFormatOf, wavChunks } from '../../core/messages/wav.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'

@@ -1,4 +1,4 @@
-import { bytesToBase64 } from '../../core/messages/media.ts'
+import { bytesToBase64 } from '../../core/base/base64.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Embedding, EmbeddingRequest } from '../../core/types/models.ts'

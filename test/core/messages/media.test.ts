@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { base64ToBytes, bytesToBase64 } from '../../../src/core/base/base64.ts'
 import {
-  base64Problem,
-  base64ToBytes,
-  bytesToBase64,
   fileFromBase64,
   fileFromBytes,
   fileFromId,
@@ -15,6 +13,7 @@ import {
 } from '../../../src/core/messages/media.ts'
 import { filePart, user } from '../../../src/core/messages/messages.ts'
 import { sniffMimeType, typeProblem } from '../../../src/core/messages/sniff.ts'
+import { base64Problem } from '../../../src/core/schema/validate.ts'
 import { mpegFile, mpegFrames, sineWav, wav64 } from '../../models/audio.ts'
 import { refusalOf } from '../../support/refusals.ts'
 

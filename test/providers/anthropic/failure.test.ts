@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { AdapterError } from '../../../src/core/errors/errors.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { decode, eventsOf, head, named, request, stubbed, text } from './support.ts'
 
 function refusal(type: string, message: string): string {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anthropic } from '../../../src/anthropic.ts'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
 import type { Message } from '../../../src/core/types/message.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
 import type { ModelResponse } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import {
   hasLlama,
   startLlama,

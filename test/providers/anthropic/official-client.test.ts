@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
 import {
   block,

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { AdapterError } from '../../../src/core/errors/errors.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
 import type { ModelResponse } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { renderMessages } from '../../../src/providers/anthropic/render-messages.ts'
 import { eventsOf, recordings, request, shared, stubbed, type Recording } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import {
   decode,
   eventsOf,

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { anthropic, type AnthropicOptions } from '../../../src/anthropic.ts'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { AdapterOptions, ChatAdapter } from '../../../src/core/contracts/adapter.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
 import type { ModelResponse } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { recordedCases } from '../../support/recordings.ts'
 
 /** A file of `../shared`, beside the repository, when it is there. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
 import type { ToolCall } from '../../../src/core/types/message.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { addPartialArg, partialArgs } from '../../../src/providers/gemini/decode-calls.ts'
 import { chunk, decode, fold, lastChunk, request } from './support.ts'
 

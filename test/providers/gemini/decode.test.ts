@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { finishReasonOf, parseUsage } from '../../../src/providers/gemini/decode.ts'
 import { chunk, decode, eventsOf, fold, lastChunk, request, sseBody, stubbed } from './support.ts'
 

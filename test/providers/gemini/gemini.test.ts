@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { gemini } from '../../../src/gemini.ts'
 import { sendJson, serve, startSse } from '../../support/http-server.ts'
 import {

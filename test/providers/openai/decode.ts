@@ -1,6 +1,6 @@
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { ModelResponse } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { openai } from '../../../src/openai.ts'
 import { sseSplitter } from '../../../src/providers/http/sse.ts'
 import { chatDecoder } from '../../../src/providers/openai/decode-chat.ts'

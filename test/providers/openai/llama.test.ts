@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { chat, createEngine, listModels, tool, user } from '../../../src/index.ts'
 import { openai, openaiChat } from '../../../src/openai.ts'
 import {

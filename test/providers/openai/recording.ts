@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
 import { isAllmError, type AllmError } from '../../../src/core/errors/errors.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
 import type { ModelResponse } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { openai, type OpenAiOptions } from '../../../src/openai.ts'
 import { recordedCases, type RecordedCase } from '../../support/recordings.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { collectEventsSync } from '../../../src/core/answer/fold-answer.ts'
 import type { ModelEvent } from '../../../src/core/types/events.ts'
 import type { ModelResponse, Usage } from '../../../src/core/types/response.ts'
-import { collectEventsSync } from '../../../src/engine/model-call/read-stream.ts'
 import { hasShared } from '../../support/recordings.ts'
 import { play, recordedJson, recordings } from './recording.ts'
 

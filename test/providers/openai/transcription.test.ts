@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bytesToBase64 } from '../../../src/core/messages/media.ts'
+import { bytesToBase64 } from '../../../src/core/base/base64.ts'
 import type { InlineFile } from '../../../src/core/types/media.ts'
 import type { TranscriptionRequest } from '../../../src/core/types/models.ts'
 import { openaiTranscription } from '../../../src/openai.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bytesToBase64 } from '../../../src/core/messages/media.ts'
+import { bytesToBase64 } from '../../../src/core/base/base64.ts'
 import {
   base64Slices,
   imageBase64,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { bytesToBase64 } from '../../../src/core/base/base64.ts'
 import { ValidationError } from '../../../src/core/errors/errors.ts'
-import { bytesToBase64 } from '../../../src/core/messages/media.ts'
 import type { Image, MediaFile } from '../../../src/core/types/media.ts'
 import type { Message } from '../../../src/core/types/message.ts'
 import type { ModelRequest } from '../../../src/core/types/request.ts'
