@@ -12,11 +12,10 @@ import { assertValid, within } from '../../core/schema/checks.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import type { Part, ToolCall } from '../../core/types/message.ts'
+import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
-import { isApproved, runner, settleCalls } from '../chat/answer-calls.ts'
 import {
   isChatOver,
   isStepOver,
@@ -25,28 +24,14 @@ import {
   type ChatResultOf,
   type ManualCall,
 } from '../chat/chat.ts'
-import {
-  answersIn,
-  earlierCall,
-  haltedAfterResults,
-  lateResults,
-  limitAfterResults,
-} from '../chat/earlier-calls.ts'
-import { beforeCall, contextOfCall, engineAfter } from '../chat/handoff.ts'
+import { contextOfCall } from '../chat/handoff.ts'
+import { limitAfterResults } from '../chat/late-results.ts'
 import { loopSource } from '../chat/loop.ts'
-import {
-  createLoop,
-  openCalls,
-  toDecision,
-  turnTools,
-  waitFor,
-  type LoopState,
-  type ToolRunner,
-} from '../chat/prepare.ts'
+import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
 import { engineParts, keepEvent, runContext } from '../model-call/context.ts'
 import { foldEvent, toChatResult, toStepResult } from '../model-call/fold.ts'
 import type { FormatFor } from '../model-call/output.ts'
-import { goesOn, isMark, restore } from '../model-call/restore.ts'
+import { goesOn, restore } from '../model-call/restore.ts'
 import {
   drained,
   foldedStream,
@@ -58,11 +43,10 @@ import {
   withGetter,
 } from '../model-call/run-stream.ts'
 import { shownEvent } from '../model-call/view-event.ts'
-import { assertFits, checkArguments } from '../tools/execute.ts'
-import { disown, missingTool } from '../tools/failed-calls.ts'
-import { canRun } from '../tools/tool-run.ts'
+import { checkArguments } from '../tools/execute.ts'
+import { disown } from '../tools/failed-calls.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
-import { callOf, innerPlace, sessionCall, untoldUsage, waits, type InnerSessions } from './inner.ts'
+import { innerPlace, sessionCall, untoldUsage, waits } from './inner.ts'
 import {
   afterResult,
   cleared,
@@ -359,86 +343,11 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
-  const start = { ...counts, state, decisions, late, inner, runner: sessionRunner }
+  const start = { ...counts, state, decisions, late, inner }
   const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, status: 'idle', run } }
-}
-
-/** Answers the calls of a session. An agent is not entered while a call that was approved inside of it could not run. */
-const sessionRunner: ToolRunner = {
-  ...runner,
-  settleCalls(loop, answer) {
-    const { tools, inner } = turnTools(loop)
-    const checks = openCalls(loop, answer).flatMap(({ id, name }) =>
-      loop.mode === 'auto' ? checksInside(inner, { id, name }, tools.get(name)) : [],
-    )
-    const settle = (): ReturnType<ToolRunner['settleCalls']> =>
-      settleCalls(loop, answer, { settled: earlierCall, answers: answersIn(loop.decisions) })
-    return checks.length === 0 ? settle() : waitFor(loop, Promise.all(checks)).then(settle)
-  },
-  late: {
-    async *results(loop) {
-      const checks = loop.decisions.flatMap(({ call, late }) => {
-        const { tools } = contextOfCall(loop.entry, loop.state.thread, call.id)
-        const tool = tools.find(({ name }) => name === call.name)
-        return late === true ? checksInside(loop.inner, call, tool) : []
-      })
-      if (checks.length > 0) await waitFor(loop, Promise.all(checks))
-      yield* lateResults(loop)
-    },
-    halted: haltedAfterResults,
-  },
-}
-
-/**
- * Throws if a call that was approved in the session of an agent, or deeper, cannot run there as it was approved. `prefix` and the id of the
- * agent's call come before the ids inside. Returns the checks that have to be waited for.
- */
-function checksInside(
-  sessions: InnerSessions | undefined,
-  { id: callId, name: agent }: Pick<ToolCall, 'id' | 'name'>,
-  agentTool: Tool | undefined,
-  prefix: string = '',
-): readonly Promise<void>[] {
-  // A tool that is not an agent answers the whole call by itself: in a fork it plays what was recorded.
-  if (agentTool !== undefined && agentTool.agent === undefined) return []
-  const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
-  if (session === undefined) return []
-  const { thread, run } = session
-  const { decisions = [], results = [], started = [], inner = {} } = run ?? {}
-  const engine = agentTool?.agent?.engine
-  const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
-    engine && engineAfter(engine, beforeCall(thread.messages, id))
-  const isSettled = (id: string): boolean => {
-    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
-    const isTold = told !== undefined && !isMark(told) && told.metadata?.['pending'] !== true
-    return isTold || results.some(({ toolCallId }) => toolCallId === id)
-  }
-  const own = decisions.flatMap((decision) => {
-    const { call, late } = decision
-    const isEntered = Object.hasOwn(inner, call.id)
-    if (!isApproved(decision) || (late === true && isEntered) || isSettled(call.id)) return []
-    const { tools = [], defaults } = partsFor(call.id) ?? {}
-    const tool = tools.find(({ name }) => name === call.name)
-    const known = { ...call, id: `${prefix}${callId}/${call.id}` }
-    if (engine === undefined) {
-      throw missingTool(known, agent, `${agent}, the agent that has called ${call.name}`)
-    }
-    // The hook may bring the tool.
-    if (tool === undefined && defaults?.prepareStep !== undefined) return []
-    if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
-    const runs = !isEntered && (!started.includes(call.id) || tool?.idempotent === true)
-    return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
-  })
-  const deeper = Object.keys(inner).flatMap((id) => {
-    const name = callOf(thread, id)?.name ?? ''
-    const tool = partsFor(id)?.tools.find((one) => one.name === name)
-    const outer = engine === undefined ? { id, name: agent } : { id, name }
-    return checksInside(inner, outer, tool, `${prefix}${callId}/`)
-  })
-  return [...own, ...deeper]
 }
 
 /** Whether a run goes on with results that were handed in, in time or late, and has nothing to run before the model reads them. */

@@ -1,5 +1,3 @@
-import type { ToolCall } from '../../core/types/message.ts'
-import type { PendingApproval } from '../../core/types/results.ts'
 import type { Session as SessionData } from '../../core/types/session.ts'
 import {
   appended,
@@ -7,6 +5,8 @@ import {
   createSession,
   deniedCall,
   legalOperations,
+  pendingApprovals,
+  pendingToolCalls,
   rewound,
   submitToolResult,
   submitToolResults,
@@ -46,8 +46,8 @@ interface SessionApi {
   readonly deny: typeof deniedCall
   readonly append: typeof appended
   readonly rewind: typeof rewound
-  readonly pendingToolCalls: (session: Session) => readonly ToolCall[]
-  readonly pendingApprovals: (session: Session) => readonly PendingApproval[]
+  readonly pendingToolCalls: typeof pendingToolCalls
+  readonly pendingApprovals: typeof pendingApprovals
   readonly legalOperations: typeof legalOperations
   readonly reduce: typeof reduceSession
   readonly applyEvent: typeof applySessionEvent
@@ -58,7 +58,7 @@ interface SessionApi {
   readonly unseal: typeof unsealSession
 }
 
-/** The operations on sessions. Each takes a session and returns the next one. */
+/** The operations on sessions. Each takes a session and returns the next one. `allm-ts/session` has them as functions. */
 export const Session: SessionApi = {
   create: createSession,
   start,
@@ -76,8 +76,8 @@ export const Session: SessionApi = {
   deny: deniedCall,
   append: appended,
   rewind: rewound,
-  pendingToolCalls: (session) => session.pendingToolCalls,
-  pendingApprovals: (session) => session.pendingApprovals,
+  pendingToolCalls,
+  pendingApprovals,
   legalOperations,
   reduce: reduceSession,
   applyEvent: applySessionEvent,
