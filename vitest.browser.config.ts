@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config'
-import shared from './vitest.config.ts'
+import { projects } from './test/projects.ts'
+import { shared } from './vitest.config.ts'
 
 // The tests in a real browser, which take minutes: `npm run test:browser`.
 export default defineConfig({
-  resolve: shared.resolve ?? {},
+  ...shared,
   test: {
     ...shared.test,
-    include: ['test/browser/**/*.test.ts'],
-    exclude: ['**/node_modules/**'],
+    include: [...projects.browser],
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },

@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
-import shared from './vitest.config.ts'
+import { shared } from './vitest.config.ts'
 
 // Property tests with random seeds; `npm run test:seeds` chooses the files and how many seeds.
 export default defineConfig({
+  ...shared,
   test: {
     ...shared.test,
     runner: './test/support/seeds-runner.ts',

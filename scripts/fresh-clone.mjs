@@ -1,7 +1,7 @@
 // Follows the steps of a new user, in an empty folder and without keys: clone, npm ci, npm start, npx allm-ts, npm test.
 // usage: node scripts/fresh-clone.mjs [--quick] [--linked] [--report FILE]
-//   --quick    npm test runs a few files only: the program, the examples and the documentation
-//   --linked   the packages of this folder instead of npm ci, and npm test runs one file: a minute, without a network
+//   --quick    npm test runs a few folders only
+//   --linked   the packages of this folder instead of npm ci, and npm test runs one folder: a minute, without a network
 //   --report   a file that gets { passed, failed, skipped } as JSON
 //
 // npx must work in a clone whatever was done before it: npm links the program of a folder into its cache at the first npx, and never looks
@@ -67,9 +67,9 @@ async function follow() {
     await programWorks(time)
   }
   const args = options.linked
-    ? ['--', 'test/scripts/ci-summary.test.ts']
+    ? ['--', 'test/core/base']
     : options.quick
-      ? ['--', 'test/apps/cli', 'test/examples', 'test/docs.test.ts']
+      ? ['--', 'test/core', 'test/engine']
       : []
   const tested = await run('npm', ['test', ...args])
   result(['npm test', ...args].join(' '), tested.code === 0, tested.text)

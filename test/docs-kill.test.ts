@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { blocksOf } from './support/doc-blocks.ts'
+import { sources } from './support/on-sources.ts'
 import { root } from './support/root.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -29,16 +30,7 @@ async function refundProgram(): Promise<Program> {
   const path = join(folder, 'refund.mjs')
   await build({
     stdin: { contents: block?.code ?? '', resolveDir: root, loader: 'ts' },
-    plugins: [
-      {
-        name: 'sources',
-        setup(builder) {
-          builder.onResolve({ filter: /^allm-ts/ }, ({ path: entry }) => ({
-            path: join(root, 'src', `${entry.split('/')[1] ?? 'index'}.ts`),
-          }))
-        },
-      },
-    ],
+    plugins: [sources],
     bundle: true,
     platform: 'node',
     format: 'esm',

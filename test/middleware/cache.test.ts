@@ -21,7 +21,6 @@ import type { Fetch } from '../../src/providers/http/call.ts'
 import { renderWire, wireResponse } from '../../src/server.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
 import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
-import { registerAround } from './harnesses.ts'
 
 const hello: Script = [
   ['text', 'Hel'],
@@ -462,12 +461,4 @@ describe('options', () => {
     // @ts-expect-error there is no such option
     expect(() => memoryCache({ max: 5 })).toThrow('unknown key max')
   })
-})
-
-describe('the kit', () => {
-  // A case that plays two scripts for the same request would get the first answer twice.
-  let calls = 0
-  registerAround('anthropic', (adapter) =>
-    cache(adapter, { store: new Map(), key: () => `${++calls}` }),
-  )
 })

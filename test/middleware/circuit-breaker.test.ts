@@ -15,7 +15,6 @@ import {
   type CircuitBreakerOptions,
 } from '../../src/middleware.ts'
 import { fake, virtualClock, type Script } from '../../src/testing.ts'
-import { registerAround } from './harnesses.ts'
 import { renamed } from './renamed.ts'
 
 const hello: Script = [
@@ -451,8 +450,4 @@ test('options are checked by name', () => {
   )
   // @ts-expect-error it needs an adapter
   expect(() => circuitBreaker(undefined)).toThrow('adapter must be a chat adapter')
-})
-
-describe('the kit', () => {
-  registerAround('anthropic', (adapter) => circuitBreaker(adapter, { failures: 3 }))
 })

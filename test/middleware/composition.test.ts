@@ -21,7 +21,7 @@ import {
   type Script,
 } from '../../src/testing.ts'
 import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
-import { registerAroundFake, type Wrap } from './harnesses.ts'
+import type { Wrap } from './harnesses.ts'
 import { renamed } from './renamed.ts'
 
 const wraps: Readonly<Record<string, Wrap>> = {
@@ -380,13 +380,5 @@ test('whatever fails and whoever leaves, no event is lost, doubled or out of ord
       expect(clock.pending).toBe(0)
     }),
     { numRuns: 60 },
-  )
-})
-
-describe('the kit', () => {
-  registerAroundFake((adapter) =>
-    limit(circuitBreaker(fallback([limit(adapter, { concurrency: 4 })]), { failures: 3 }), {
-      concurrency: 4,
-    }),
   )
 })

@@ -27,8 +27,7 @@ import { fallback } from '../../src/middleware.ts'
 import { createRuns } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
 import { collectEvents, fake, virtualClock, type Script } from '../../src/testing.ts'
-import { registerAround, registerAroundFake } from './harnesses.ts'
-import { renamed } from './renamed.ts'
+import { failing, renamed } from './renamed.ts'
 
 const hello: Script = [
   ['text', 'Hello'],
@@ -44,11 +43,6 @@ const broken: Script = [
 function engineOf(adapter: ChatAdapter, more = {}) {
   const clock = virtualClock()
   return createEngine({ adapter, clock, retry: false, ...more })
-}
-
-/** A stream that fails before its first event. */
-function failing(failure: Error): ReturnType<ChatAdapter['stream']> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(failure) }) }
 }
 
 /** Two providers, each with its scripts. */
@@ -803,25 +797,5 @@ describe('options', () => {
     [() => fallback([fake()], { retryEach: { attempts: 2 } }), 'retryEach unknown key attempts'],
   ])('are checked by name (%#)', (make, message) => {
     expect(make).toThrow(message)
-  })
-})
-
-describe('the kit', () => {
-  describe('behind an adapter of the same provider that is down', () => {
-    registerAround('openai_chat', (adapter) => {
-      const { provider, server } = adapter
-      const isDown: ChatAdapter = {
-        provider,
-        server,
-        stream: (_request, { requestId } = {}) =>
-          failing(new AdapterError('provider_unavailable', 'down', { provider, requestId })),
-      }
-      return fallback([isDown, adapter])
-    })
-  })
-
-  describe('before an adapter of another provider', () => {
-    const spare = renamed('spare', { scripts: [] })
-    registerAroundFake((adapter) => fallback([adapter, spare], { on: () => false }))
   })
 })

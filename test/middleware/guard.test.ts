@@ -50,7 +50,6 @@ import {
 } from '../../src/testing.ts'
 import { nextTurn } from '../../src/testing/fakes/virtual-clock.ts'
 import { json, stubFetch } from '../models/support.ts'
-import { registerAround } from './harnesses.ts'
 import { renamed } from './renamed.ts'
 
 const rude = (text: string): readonly string[] => (text.includes('rude') ? ['harassment'] : [])
@@ -1347,27 +1346,4 @@ test('a guard without a judge says what it needs', () => {
   expect(() => guard(fake(), {})).toThrow(
     'need input, output or both: without them nothing is judged',
   )
-})
-
-describe('the kit, with checks that pass,', () => {
-  describe('by a moderation adapter', () => {
-    registerAround('openai_responses', (adapter) =>
-      guard(adapter, {
-        // The kit sends files, too.
-        input: {
-          check: fakeModeration(),
-          failOpen: ({ reason }) => reason === 'unsupported_feature',
-        },
-        output: fakeModeration(),
-      }),
-    )
-  })
-  describe('by functions that hold everything back', () => {
-    registerAround('anthropic', (adapter) =>
-      guard(adapter, {
-        input: async () => false,
-        output: { check: async () => false, hold: true, every: 1 },
-      }),
-    )
-  })
 })

@@ -17,7 +17,6 @@ import { openai } from '../../src/openai.ts'
 import type { Fetch } from '../../src/providers/http/call.ts'
 import { renderWire, wireResponse, type WireFormat } from '../../src/server.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../src/testing.ts'
-import { registerAround } from './harnesses.ts'
 import { renamed } from './renamed.ts'
 
 /** An answer that takes a second. */
@@ -508,12 +507,6 @@ test('options are checked by name', () => {
   )
   // @ts-expect-error it needs an adapter
   expect(() => limit({}, {})).toThrow('adapter must be a chat adapter')
-})
-
-describe('the kit', () => {
-  registerAround('openai_chat', (adapter) =>
-    limit(adapter, { concurrency: 4, requestsPerMinute: 1000, tokensPerMinute: 1_000_000 }),
-  )
 })
 
 describe('maxWaitMs', () => {

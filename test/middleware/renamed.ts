@@ -36,3 +36,8 @@ export function renamed(
     },
   }
 }
+
+/** A stream that fails before its first event. */
+export function failing(failure: Error): ReturnType<ChatAdapter['stream']> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(failure) }) }
+}

@@ -4,36 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { root } from '../../support/root.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 
-/** One process with the real SDK: it starts a session that asks, or answers the question of the one that it finds. Prints its spans. */
-const program = `
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { askUser, createEngine, tool } from 'allm-ts'
-import { otel } from 'allm-ts/otel'
-import { createRuns } from 'allm-ts/runs'
-import { fileStore } from 'allm-ts/stores'
-import { fake } from 'allm-ts/testing'
-const [folder, words] = process.argv.slice(1)
-const exporter = new InMemorySpanExporter()
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-otel({ tracer: provider.getTracer('test') })
-const ask = tool({ name: 'ask', description: 'Asks.', schema: { type: 'object' }, handler: () => askUser('Which one?') })
-const script = ({ messages }) =>
-  messages.at(-1)?.role === 'tool' ? [['text', 'done']] : [['tool_call', { id: 'c', name: 'ask', arguments: {} }]]
-const engine = createEngine({ adapter: fake({ script }), tools: [ask] })
-const runs = createRuns({ engine, store: fileStore(folder) })
-await runs.send('ada', words)
-const { session } = await runs.wait('ada')
-await runs.close()
-const spans = exporter.getFinishedSpans().map((span) => ({
-  name: span.name,
-  pid: process.pid,
-  ...span.spanContext(),
-  links: span.links.map(({ context }) => context),
-}))
-console.log(JSON.stringify({ status: session.status, spans }))
-`
+const program = await programOnSources(new URL('otel-worker.mjs', import.meta.url))
 
 interface Told {
   readonly status: string
@@ -50,8 +23,8 @@ test('a run that goes on in another process links to its first part', async () =
   const folder = mkdtempSync(join(tmpdir(), 'allm-otel-'))
   try {
     const run = async (words: string): Promise<Told> => {
-      const args = ['--input-type=module', '-e', program, folder, words]
-      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
+      const args = [program, folder, words]
+      const { stdout } = await promisify(execFile)(process.execPath, args)
       return JSON.parse(stdout) as Told
     }
     const agentOf = ({ spans }: Told) => spans.find(({ name }) => name === 'invoke_agent')

@@ -41,6 +41,8 @@ export interface Bench {
   listen(options?: Partial<OtelOptions>): () => void
   /** The spans that have ended, in the order of their starts. */
   spans(): readonly ReadableSpan[]
+  /** The same, in the order of their ends. */
+  ended(): readonly ReadableSpan[]
   span(name: string): ReadableSpan
   /** The names of the spans as trees: a list is a span and its children. */
   trees(): readonly unknown[]
@@ -102,6 +104,7 @@ export function otelBench(): Bench {
     tracer,
     meter,
     spans,
+    ended: () => exporter.getFinishedSpans(),
     listen(options = {}) {
       const stop = otel({ tracer, ...options })
       stops.push(stop)

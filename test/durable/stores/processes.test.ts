@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Session } from '../../../src/index.ts'
 import { fileStore } from '../../../src/stores.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 
-const program = fileURLToPath(new URL('writer.mjs', import.meta.url))
+const program = await programOnSources(new URL('writer.mjs', import.meta.url))
 
 let folder: string
 let writers: Writer[]

@@ -3,10 +3,10 @@
 // Each save that was acknowledged is a line of stdout: its count.
 import { writeSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import { Session } from 'allm-ts'
+import { redisStore } from 'allm-ts/stores'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { Session } from '../../../dist/index.js'
-import { redisStore } from '../../../dist/stores.js'
 
 const [url, prefix, kind, goal] = process.argv.slice(2)
 const client = kind === 'ioredis' ? new Redis(url) : createClient({ url })

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { createClient, type RedisClientType } from 'redis'
 import { afterEach, describe, expect, expectTypeOf, test } from 'vitest'
@@ -11,6 +10,7 @@ import {
   type NodeRedisClient,
   type RunStore,
 } from '../../../src/stores.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 import {
   canStartRedis,
   clients,
@@ -29,7 +29,7 @@ const canStart = canStartRedis()
 const whyNot = canStart ? '' : ' (skipped: there is no redis-server)'
 const withOwnRedis = test.skipIf(whyNot !== '')
 
-const worker = fileURLToPath(new URL('redis-worker.mjs', import.meta.url))
+const worker = await programOnSources(new URL('redis-worker.mjs', import.meta.url))
 
 let closings: (() => unknown)[] = []
 

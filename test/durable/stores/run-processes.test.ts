@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fileStore } from '../../../src/stores.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 
-const program = fileURLToPath(new URL('run-worker.mjs', import.meta.url))
+const program = await programOnSources(new URL('run-worker.mjs', import.meta.url))
 
 let folder: string
 let workers: ChildProcess[]

@@ -4,8 +4,8 @@
 // With AT, the process sends itself the signal before that operation of the file system. A line of stdout says that it did, or is done.
 import { writeSync } from 'node:fs'
 import * as files from 'node:fs/promises'
-import { Session } from '../../../dist/index.js'
-import { fileStore } from '../../../dist/stores.js'
+import { Session } from 'allm-ts'
+import { fileStore } from 'allm-ts/stores'
 
 const [directory, role, name, count, at = 'never', signal = 'SIGKILL'] = process.argv.slice(2)
 const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`)

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { RunStore } from '../../../src/stores.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 import * as postgres from './postgres.ts'
 import * as sqlite from './sqlite.ts'
 
-const program = fileURLToPath(new URL('sql-worker.mjs', import.meta.url))
+const program = await programOnSources(new URL('sql-worker.mjs', import.meta.url))
 const processes = 4
 const sessions = 3
 const commands = 12

@@ -4,8 +4,8 @@
 // Every process pushes the same commands with the same keys, to all sessions. It prints one line of JSON when everything is applied:
 // { tokens, applied, appended, refused, problems }.
 import { createRequire } from 'node:module'
-import { Session } from '../../../dist/index.js'
-import { postgresStore, sqliteStore } from '../../../dist/stores.js'
+import { Session } from 'allm-ts'
+import { postgresStore, sqliteStore } from 'allm-ts/stores'
 
 const [kind, place, name, sessions, commands] = process.argv.slice(2)
 const require = createRequire(import.meta.url)

@@ -5,8 +5,8 @@
 import { writeSync } from 'node:fs'
 import * as files from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { Session } from '../../../dist/index.js'
-import { fileStore } from '../../../dist/stores.js'
+import { Session } from 'allm-ts'
+import { fileStore } from 'allm-ts/stores'
 
 const [directory] = process.argv.slice(2)
 const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`)

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Session } from '../../../src/index.ts'
+import { programOnSources } from '../../support/on-sources.ts'
 
-const worker = fileURLToPath(new URL('worker.mjs', import.meta.url))
+const worker = await programOnSources(new URL('worker.mjs', import.meta.url))
 
 interface Life {
   readonly lines: number

@@ -1,8 +1,8 @@
 // A worker in a separate process: runs or resumes the session in a file and saves it after every event.
 // usage: node worker.mjs FILE COUNTS [start]
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { createEngine, Session, tool, user } from '../../../dist/index.js'
-import { fake } from '../../../dist/testing.js'
+import { createEngine, Session, tool, user } from 'allm-ts'
+import { fake } from 'allm-ts/testing'
 
 const [file, counts, mode] = process.argv.slice(2)
 const print = (line) => process.stdout.write(`${line}\n`)

@@ -114,7 +114,7 @@ describe('the package of OpenAI', () => {
       code: 'content_filter',
     })
     await expect(speech.create(asked)).rejects.toMatchObject({ status: 429 })
-    await speech.create(asked)
+    await (await speech.create(asked)).arrayBuffer()
     await expect(speech.create(asked)).rejects.toMatchObject({ code: 'no_scripted_response' })
     const upload = await toFile(Buffer.from(wav), 'note.wav')
     const call = transcriptions.create({ file: upload, model: 'whisper-1' })

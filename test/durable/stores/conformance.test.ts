@@ -1,7 +1,12 @@
 import { describe, test } from 'vitest'
 import { register, runStoreCases, sessionStoreCases } from '../../../src/conformance.ts'
 import { memoryStore } from '../../../src/stores.ts'
-import { fileHarness, fileRunHarness, memoryHarness, memoryRunHarness } from './stores.ts'
+import {
+  fileHarness,
+  fileRunHarness,
+  memoryHarness,
+  memoryRunHarness,
+} from '../../testing/conformance/stores.ts'
 
 describe('memoryStore', () => {
   register(sessionStoreCases, memoryHarness(), test)
