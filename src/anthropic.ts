@@ -1,9 +1,6 @@
 export type { Fetch } from './providers/http/call.ts'
-export {
-  anthropic,
-  type AnthropicBedrockOptions,
-  type AnthropicOptions,
-  type AnthropicVertexOptions,
-} from './providers/anthropic/anthropic.ts'
-export type { SignRequest, UnsignedRequest } from './providers/anthropic/platforms.ts'
+export { anthropic, type AnthropicOptions } from './providers/anthropic/anthropic.ts'
+export { anthropicBedrock, type AnthropicBedrockOptions } from './providers/anthropic/bedrock.ts'
+export { anthropicVertex, type AnthropicVertexOptions } from './providers/anthropic/vertex.ts'
+export type { SignRequest, UnsignedRequest } from './providers/anthropic/platform-call.ts'
 export type { AnthropicProviderOptions } from './core/types/provider-options.ts'

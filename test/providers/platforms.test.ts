@@ -1,10 +1,16 @@
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { anthropic, type SignRequest, type UnsignedRequest } from '../../src/anthropic.ts'
+import {
+  anthropic,
+  anthropicBedrock,
+  anthropicVertex,
+  type SignRequest,
+  type UnsignedRequest,
+} from '../../src/anthropic.ts'
 import type { ChatAdapter } from '../../src/core/contracts/adapter.ts'
 import type { JsonObject } from '../../src/core/types/json.ts'
 import type { ModelRequest } from '../../src/core/types/request.ts'
-import { gemini } from '../../src/gemini.ts'
+import { gemini, geminiVertex } from '../../src/gemini.ts'
 import {
   createEngine,
   generate,
@@ -84,20 +90,19 @@ describe('addresses', () => {
   ])('Vertex AI in %s', async (region, host) => {
     const model = 'claude-sonnet-4-5@20250929'
     const adapters: readonly ChatAdapter[] = [
-      anthropic({ platform: 'vertex', project, region }),
-      gemini({ platform: 'vertex', project, region }),
+      anthropicVertex({ project, region }),
+      geminiVertex({ project, region }),
     ]
     expect(adapters.map(({ server }) => server)).toEqual([host, host])
     const place = `${host}/v1/projects/${project}/locations/${region ?? 'global'}/publishers`
-    const claude: Make = (fetch) =>
-      anthropic({ platform: 'vertex', project, region, fetch, ...token })
+    const claude: Make = (fetch) => anthropicVertex({ project, region, fetch, ...token })
     expect((await sent(claude, { model })).url).toBe(
       `${place}/anthropic/models/${model}:streamRawPredict`,
     )
     expect((await sent(claude, { model }, { whole: true })).url).toBe(
       `${place}/anthropic/models/${model}:rawPredict`,
     )
-    const google: Make = (fetch) => gemini({ platform: 'vertex', project, region, fetch, ...token })
+    const google: Make = (fetch) => geminiVertex({ project, region, fetch, ...token })
     expect((await sent(google, { model: 'gemini-2.5-flash' })).url).toBe(
       `${place}/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse`,
     )
@@ -107,10 +112,9 @@ describe('addresses', () => {
   })
 
   test('the express mode of Vertex AI has no project, and takes a key', async () => {
-    const { url, headers } = await sent(
-      (fetch) => gemini({ platform: 'vertex', apiKey: 'express', fetch }),
-      { model: 'gemini-2.5-flash' },
-    )
+    const { url, headers } = await sent((fetch) => geminiVertex({ apiKey: 'express', fetch }), {
+      model: 'gemini-2.5-flash',
+    })
     expect(url).toBe(
       'https://aiplatform.googleapis.com/v1/publishers/google/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
     )
@@ -125,8 +129,7 @@ describe('addresses', () => {
       'arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fabc',
     ],
   ])('Bedrock has the model %s in the path', async (model, encoded) => {
-    const make: Make = (fetch) =>
-      anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch })
+    const make: Make = (fetch) => anthropicBedrock({ region: 'us-east-1', apiKey: 'k', fetch })
     const base = `https://bedrock-runtime.us-east-1.amazonaws.com/model/${encoded}`
     expect((await sent(make, { model })).url).toBe(`${base}/invoke-with-response-stream`)
     expect((await sent(make, { model }, { whole: true })).url).toBe(`${base}/invoke`)
@@ -134,9 +137,7 @@ describe('addresses', () => {
 
   test('an address of your own has the project below it, and keeps its query', async () => {
     const baseUrl = 'https://proxy.example/vertex/v1?tenant=7'
-    const { url } = await sent((fetch) =>
-      anthropic({ platform: 'vertex', project, baseUrl, fetch, ...token }),
-    )
+    const { url } = await sent((fetch) => anthropicVertex({ project, baseUrl, fetch, ...token }))
     expect(url).toBe(
       `https://proxy.example/vertex/v1/projects/${project}/locations/global/publishers/anthropic/models/claude-sonnet-4-6:streamRawPredict?tenant=7`,
     )
@@ -144,10 +145,9 @@ describe('addresses', () => {
 })
 
 describe('bodies and headers', () => {
-  const vertex: Make = (fetch) =>
-    anthropic({ platform: 'vertex', project, fetch, ...token, beta: ['one'] })
+  const vertex: Make = (fetch) => anthropicVertex({ project, fetch, ...token, beta: ['one'] })
   const bedrock: Make = (fetch) =>
-    anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch, beta: ['one'] })
+    anthropicBedrock({ region: 'us-east-1', apiKey: 'k', fetch, beta: ['one'] })
 
   test('on Vertex AI the version is in the body, the model is not, and betas are a header', async () => {
     const { body, headers } = await sent(vertex)
@@ -174,10 +174,10 @@ describe('bodies and headers', () => {
 
   test('a version of your own is sent, and decides about the temperature', async () => {
     const version = '2026-10-21'
-    const { body } = await sent(
-      (fetch) => anthropic({ platform: 'vertex', project, fetch, ...token, version }),
-      { model: 'claude-sonnet-4-5', temperature: 0.5 },
-    )
+    const { body } = await sent((fetch) => anthropicVertex({ project, fetch, ...token, version }), {
+      model: 'claude-sonnet-4-5',
+      temperature: 0.5,
+    })
     expect(body).toMatchObject({ anthropic_version: version })
     expect(body).not.toHaveProperty('temperature')
     const plain = await sent(vertex, { model: 'claude-sonnet-4-5', temperature: 0.5 })
@@ -224,7 +224,7 @@ describe('bodies and headers', () => {
   )
 
   test('Gemini on Vertex AI takes JSON Schema, and no field that only the Gemini API has', async () => {
-    const make: Make = (fetch) => gemini({ platform: 'vertex', project, fetch, ...token })
+    const make: Make = (fetch) => geminiVertex({ project, fetch, ...token })
     const schema = { type: 'object', properties: { city: { type: 'string' } } } as const
     const { body } = await sent(make, {
       model: 'gemini-3-pro-preview',
@@ -237,9 +237,8 @@ describe('bodies and headers', () => {
 })
 
 describe('reasoning', () => {
-  const bedrock: Make = (fetch) =>
-    anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'key', fetch })
-  const vertex: Make = (fetch) => gemini({ platform: 'vertex', project, ...token, fetch })
+  const bedrock: Make = (fetch) => anthropicBedrock({ region: 'us-east-1', apiKey: 'key', fetch })
+  const vertex: Make = (fetch) => geminiVertex({ project, ...token, fetch })
   const thought = (provider: string, opaque: JsonObject): Message => ({
     role: 'assistant',
     content: [
@@ -298,7 +297,7 @@ describe('reasoning', () => {
 })
 
 describe('options', () => {
-  const refused = (given: object, make: (options: never) => ChatAdapter = anthropic): unknown => {
+  const refused = (given: object, make: (options: never) => ChatAdapter): unknown => {
     try {
       // The wrong combinations do not compile.
       return make(given as never)
@@ -307,69 +306,81 @@ describe('options', () => {
     }
   }
 
-  test.each([
-    [{ platform: 'bedrock' }, 'region must be given for bedrock, such as us-east-1'],
-    [
-      { platform: 'vertex', region: 'us-east5' },
-      'project must be given for vertex, such as my-project',
-    ],
-    [{ platform: 'vertex', project: '../x' }, 'project must be'],
-    [{ platform: 'vertex', project: '..' }, 'project must be'],
-    [{ platform: 'vertex', project, region: 'evil.example/#' }, 'region must be'],
-    [{ platform: 'bedrock', region: 'us-east-1@evil.example' }, 'region must be'],
-    [{ platform: 'azure', region: 'x' }, 'platform must be one of vertex, bedrock'],
-    [{ region: 'us-east5' }, 'unknown key region'],
-    [{ project }, 'unknown key project'],
-    [{ sign: () => ({}) }, 'unknown key sign'],
-    [{ platform: 'bedrock', region: 'us-east-1', project }, 'unknown key project'],
-    [{ platform: 'bedrock', region: 'us-east-1', sign: 'me' }, 'sign must be a function'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic' }, 'a name of your own'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'openai' }, 'a name of your own'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'Anthropic' }, 'a name of your own'],
-    [{ platform: 'bedrock', region: 'us-east-1', provider: 'anthropic-vertex' }, 'a name of your'],
-    [
-      { platform: 'vertex', project, provider: 'gemini-vertex' },
-      'provider must be anthropic-vertex',
-    ],
-    [{ platform: 'vertex', project, provider: '' }, 'a name of your own'],
-  ])('of Claude: %j is refused', (given, words) => {
-    expect(refused(given)).toMatchObject({ name: 'ValidationError', reason: 'invalid_options' })
-    expect(refused(given)).toMatchObject({ message: expect.stringContaining(words) })
-  })
+  const us = { region: 'us-east-1' }
 
   test.each([
-    [{ platform: 'bedrock' }, 'platform must be one of vertex'],
+    [anthropicBedrock, {}, 'region must be given for bedrock, such as us-east-1'],
     [
-      { platform: 'vertex', region: 'us-east5' },
+      anthropicVertex,
+      { region: 'us-east5' },
       'project must be given for vertex, such as my-project',
     ],
-    [{ project }, 'unknown key project'],
-    [{ platform: 'vertex', project, sign: () => ({}) }, 'unknown key sign'],
-    [{ platform: 'vertex', project, provider: 'gemini' }, 'provider must be gemini-vertex'],
-    [{ platform: 'vertex', project, provider: 'google' }, 'a name of your own'],
-    [{ platform: 'vertex', project, provider: 'anthropic' }, 'a name of your own'],
-    [{ platform: 'vertex', project, provider: 'azure_openai' }, 'a name of your own'],
-  ])('of Gemini: %j is refused', (given, words) => {
-    expect(refused(given, gemini)).toMatchObject({ message: expect.stringContaining(words) })
+    [anthropicVertex, {}, 'project must be given for vertex, such as my-project'],
+    [anthropicVertex, { project: '../x' }, 'project must be'],
+    [anthropicVertex, { project: '..' }, 'project must be'],
+    [anthropicVertex, { project, region: 'evil.example/#' }, 'region must be'],
+    [anthropicBedrock, { region: 'us-east-1@evil.example' }, 'region must be'],
+    [anthropic, { region: 'us-east5' }, 'unknown key region'],
+    [anthropic, { project }, 'unknown key project'],
+    [anthropic, { sign: () => ({}) }, 'unknown key sign'],
+    [anthropicBedrock, { ...us, project }, 'unknown key project'],
+    [anthropicBedrock, { ...us, platform: 'bedrock' }, 'unknown key platform'],
+    [anthropicVertex, { project, platform: 'vertex' }, 'unknown key platform'],
+    [anthropicBedrock, { ...us, sign: 'me' }, 'sign must be a function'],
+    [anthropicBedrock, { ...us, provider: 'anthropic' }, 'a name of your own'],
+    [anthropicBedrock, { ...us, provider: 'openai' }, 'a name of your own'],
+    [anthropicBedrock, { ...us, provider: 'Anthropic' }, 'a name of your own'],
+    [anthropicBedrock, { ...us, provider: 'anthropic-vertex' }, 'a name of your'],
+    [anthropicVertex, { project, provider: 'gemini-vertex' }, 'provider must be anthropic-vertex'],
+    [anthropicVertex, { project, provider: '' }, 'a name of your own'],
+    [geminiVertex, { region: 'us-east5' }, 'project must be given for vertex, such as my-project'],
+    [gemini, { project }, 'unknown key project'],
+    [geminiVertex, { project, platform: 'vertex' }, 'unknown key platform'],
+    [geminiVertex, { project, sign: () => ({}) }, 'unknown key sign'],
+    [geminiVertex, { project, provider: 'gemini' }, 'provider must be gemini-vertex'],
+    [geminiVertex, { project, provider: 'google' }, 'a name of your own'],
+    [geminiVertex, { project, provider: 'anthropic' }, 'a name of your own'],
+    [geminiVertex, { project, provider: 'azure_openai' }, 'a name of your own'],
+  ])('%o: %j is refused', (make, given, words) => {
+    expect(refused(given, make)).toMatchObject({
+      name: 'ValidationError',
+      reason: 'invalid_options',
+      message: expect.stringContaining(words),
+    })
   })
+
+  test.each([anthropicBedrock, anthropicVertex, geminiVertex])(
+    '%o: options that are no object are refused',
+    (make) => {
+      for (const given of [null, 'claude-sonnet-4-6', []]) {
+        expect(refused(given as never, make)).toMatchObject({ name: 'ValidationError' })
+      }
+    },
+  )
 
   test('the name is the own one, or one of yours', () => {
     const names = ['claude', 'my-openai', 'anthropic-bedrock']
-    const made = names.map((provider) =>
-      anthropic({ platform: 'bedrock', region: 'us-east-1', provider }),
-    )
+    const made = names.map((provider) => anthropicBedrock({ region: 'us-east-1', provider }))
     expect(made.map(({ provider }) => provider)).toEqual(names)
   })
 
   test('that do not belong together do not compile', () => {
     // @ts-expect-error Bedrock has regions.
-    expect(() => anthropic({ platform: 'bedrock' })).toThrow('region')
+    expect(() => anthropicBedrock({})).toThrow('region')
+    // @ts-expect-error Bedrock has no projects.
+    expect(() => anthropicBedrock({ ...us, project })).toThrow('project')
+    // @ts-expect-error A function needs no word.
+    expect(() => anthropicBedrock({ ...us, platform: 'bedrock' })).toThrow('platform')
     // @ts-expect-error Vertex AI has projects.
-    expect(() => anthropic({ platform: 'vertex' })).toThrow('project')
+    expect(() => anthropicVertex({ region: 'us-east5' })).toThrow('project')
+    // @ts-expect-error A function needs no word.
+    expect(() => anthropicVertex({ project, platform: 'vertex' })).toThrow('platform')
     // @ts-expect-error Only platforms have regions.
     expect(() => anthropic({ region: 'us-east5' })).toThrow('region')
-    // @ts-expect-error Gemini is not on Bedrock.
-    expect(() => gemini({ platform: 'bedrock' })).toThrow('platform')
+    // @ts-expect-error Gemini has no signatures.
+    expect(() => geminiVertex({ project, sign: () => ({}) })).toThrow('sign')
+    // @ts-expect-error A function needs no word.
+    expect(() => geminiVertex({ project, platform: 'vertex' })).toThrow('platform')
     // @ts-expect-error Only platforms have projects.
     expect(() => gemini({ project })).toThrow('project')
   })
@@ -378,12 +389,12 @@ describe('options', () => {
     const baseUrl = 'https://proxy.example/v1'
     const adapters = [
       anthropic({ baseUrl }),
-      anthropic({ baseUrl, platform: 'vertex', project }),
-      anthropic({ baseUrl, platform: 'vertex', project: 'other' }),
-      anthropic({ baseUrl, platform: 'bedrock', region: 'us-east-1' }),
+      anthropicVertex({ baseUrl, project }),
+      anthropicVertex({ baseUrl, project: 'other' }),
+      anthropicBedrock({ baseUrl, region: 'us-east-1' }),
       gemini({ baseUrl }),
-      gemini({ baseUrl, platform: 'vertex', project }),
-      gemini({ baseUrl, platform: 'vertex' }),
+      geminiVertex({ baseUrl, project }),
+      geminiVertex({ baseUrl }),
     ]
     const identities = adapters.map((adapter) => JSON.stringify(adapter.identity?.()))
     expect(new Set(identities).size).toBe(adapters.length)
@@ -399,9 +410,9 @@ describe('options', () => {
 
 describe('keys', () => {
   const makers: Readonly<Record<string, Make>> = {
-    'anthropic-vertex': (fetch) => anthropic({ platform: 'vertex', project, fetch }),
-    'anthropic-bedrock': (fetch) => anthropic({ platform: 'bedrock', region: 'us-east-1', fetch }),
-    'gemini-vertex': (fetch) => gemini({ platform: 'vertex', project, fetch }),
+    'anthropic-vertex': (fetch) => anthropicVertex({ project, fetch }),
+    'anthropic-bedrock': (fetch) => anthropicBedrock({ region: 'us-east-1', fetch }),
+    'gemini-vertex': (fetch) => geminiVertex({ project, fetch }),
   }
 
   test.each(Object.keys(makers))(
@@ -429,8 +440,7 @@ describe('keys', () => {
   test('a token function is called for each call, and one that fails is authentication_failed', async () => {
     let count = 0
     const make: Make = (fetch) =>
-      anthropic({
-        platform: 'vertex',
+      anthropicVertex({
         project,
         fetch,
         headers: async () => {
@@ -449,11 +459,10 @@ describe('keys', () => {
   const headers = async () => ({ 'x-team': 'blue' })
   const sign = () => ({ 'x-amz-date': '20261117T131127Z' })
   const bare: Readonly<Record<string, (address: object, fetch: Fetch) => ChatAdapter>> = {
-    'anthropic-vertex': (at, fetch) =>
-      anthropic({ platform: 'vertex', project, headers, fetch, ...at }),
+    'anthropic-vertex': (at, fetch) => anthropicVertex({ project, headers, fetch, ...at }),
     'anthropic-bedrock': (at, fetch) =>
-      anthropic({ platform: 'bedrock', region: 'us-east-1', sign, fetch, ...at }),
-    'gemini-vertex': (at, fetch) => gemini({ platform: 'vertex', project, headers, fetch, ...at }),
+      anthropicBedrock({ region: 'us-east-1', sign, fetch, ...at }),
+    'gemini-vertex': (at, fetch) => geminiVertex({ project, headers, fetch, ...at }),
   }
 
   test.each(Object.entries(bare))(
@@ -476,8 +485,7 @@ describe('keys', () => {
   )
 
   const failing = (thrown: Error) => ({
-    adapter: anthropic({
-      platform: 'vertex',
+    adapter: anthropicVertex({
       project,
       headers: () => Promise.reject(thrown),
       fetch: () => Promise.reject(new Error('nothing is sent')),
@@ -518,8 +526,7 @@ describe('keys', () => {
   test('a token function that fails now and then is retried by a policy that names the reason', async () => {
     let count = 0
     const make: Make = (fetch) =>
-      anthropic({
-        platform: 'vertex',
+      anthropicVertex({
         project,
         fetch,
         headers: async () => {
@@ -542,8 +549,7 @@ describe('keys', () => {
 
   test('a header that is undefined is not sent', async () => {
     const { headers } = await sent((fetch) =>
-      anthropic({
-        platform: 'vertex',
+      anthropicVertex({
         project,
         fetch,
         headers: () => ({ authorization: 'Bearer x1', 'x-goog-user-project': undefined }),
@@ -558,7 +564,7 @@ describe('sign', () => {
   const signing =
     (sign: SignRequest): Make =>
     (fetch) =>
-      anthropic({ platform: 'bedrock', region: 'us-east-1', sign, fetch, beta: ['one'] })
+      anthropicBedrock({ region: 'us-east-1', sign, fetch, beta: ['one'] })
 
   test('gets what is sent, and its headers are added', async () => {
     const seen: UnsignedRequest[] = []
@@ -584,8 +590,7 @@ describe('sign', () => {
 
   test('works on Vertex AI as well', async () => {
     const { headers } = await sent((fetch) =>
-      anthropic({
-        platform: 'vertex',
+      anthropicVertex({
         project,
         fetch,
         sign: () => ({ authorization: 'Bearer x1' }),
@@ -623,8 +628,7 @@ describe('sign', () => {
       faults: [{ status: 429, retryAfterMs: 1000 }, { status: 503 }],
     })
     const dates: string[] = []
-    const adapter = anthropic({
-      platform: 'bedrock',
+    const adapter = anthropicBedrock({
       region: 'us-east-1',
       baseUrl: server.bedrockBaseUrl,
       sign({ url, body }) {
@@ -643,8 +647,7 @@ describe('sign', () => {
 
 describe('failures', () => {
   const bedrock = (response: () => Response): ChatAdapter =>
-    anthropic({
-      platform: 'bedrock',
+    anthropicBedrock({
       region: 'us-east-1',
       sign: () => ({
         authorization: 'AWS4 secret-signature',
@@ -653,7 +656,7 @@ describe('failures', () => {
       fetch: async () => response(),
     })
   const vertex = (response: () => Response): ChatAdapter =>
-    anthropic({ platform: 'vertex', project, ...token, fetch: async () => response() })
+    anthropicVertex({ project, ...token, fetch: async () => response() })
 
   async function failure(adapter: ChatAdapter): Promise<unknown> {
     const engine = createEngine({ adapter, model: 'claude-sonnet-4-6', retry: false })
@@ -736,8 +739,7 @@ describe('failures', () => {
     const signature = '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'
     const date = '20261117T131127Z'
     const signed = (response: () => Response | Promise<Response>): ChatAdapter =>
-      anthropic({
-        platform: 'bedrock',
+      anthropicBedrock({
         region: 'us-east-1',
         sign: () => ({
           authorization: `AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20261117/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=${signature}`,
@@ -837,8 +839,7 @@ describe('the stream of Bedrock', () => {
 
   /** The events of a body, cut into these chunks. What fails before the first event is the only item. */
   async function events(chunks: readonly Uint8Array[], maxResponseBytes?: number) {
-    const adapter = anthropic({
-      platform: 'bedrock',
+    const adapter = anthropicBedrock({
       region: 'us-east-1',
       apiKey: 'k',
       fetch: async () => {
@@ -1050,8 +1051,7 @@ describe('the stream of Bedrock', () => {
       ],
     })
     const stop = new AbortController()
-    const adapter = anthropic({
-      platform: 'bedrock',
+    const adapter = anthropicBedrock({
       region: 'us-east-1',
       apiKey: 'k',
       baseUrl: server.bedrockBaseUrl,
@@ -1077,8 +1077,7 @@ describe('the stream of Bedrock', () => {
       ],
       clock,
     })
-    const adapter = anthropic({
-      platform: 'bedrock',
+    const adapter = anthropicBedrock({
       region: 'us-east-1',
       apiKey: 'k',
       baseUrl: server.bedrockBaseUrl,
@@ -1105,15 +1104,14 @@ describe('middleware', () => {
     '%s: calls are recorded without tokens, replayed and cached',
     async (platform) => {
       await using server = await createFakeServer({ scripts: [hello, hello] })
-      const adapter = anthropic({
-        ...(platform === 'vertex'
-          ? { platform, project, baseUrl: server.vertexBaseUrl }
-          : { platform, region: 'us-east-1', baseUrl: server.bedrockBaseUrl }),
-        sign: () => ({
-          authorization: 'AWS4-HMAC-SHA256 sign-me-12345678',
-          'x-amz-security-token': 'FwoGZXIvYXdz12345678',
-        }),
+      const sign = () => ({
+        authorization: 'AWS4-HMAC-SHA256 sign-me-12345678',
+        'x-amz-security-token': 'FwoGZXIvYXdz12345678',
       })
+      const adapter =
+        platform === 'vertex'
+          ? anthropicVertex({ project, baseUrl: server.vertexBaseUrl, sign })
+          : anthropicBedrock({ region: 'us-east-1', baseUrl: server.bedrockBaseUrl, sign })
       const recorder = record(adapter)
       const model = 'claude-sonnet-4-6'
       const asked = await generate(createEngine({ adapter: recorder, model }), [user('hi')])
@@ -1139,9 +1137,7 @@ describe('middleware', () => {
       if ('server' in event) servers.push(event.server)
     })
     try {
-      await sent((fetch) =>
-        anthropic({ platform: 'bedrock', region: 'us-east-1', apiKey: 'k', fetch }),
-      )
+      await sent((fetch) => anthropicBedrock({ region: 'us-east-1', apiKey: 'k', fetch }))
     } finally {
       stop()
     }

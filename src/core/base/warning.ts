@@ -26,3 +26,18 @@ export function warnOnce(what: string): (error: unknown) => void {
     warn(`${what} (later errors are not shown): ${text}`, error)
   }
 }
+
+/**
+ * Warns that a name is deprecated and what to use in its place: once in a process, even if the package is loaded twice. It is a
+ * `DeprecationWarning` of the process, or on the console where there is none.
+ */
+export function warnDeprecated(name: string, instead: string): void {
+  // The flag is a property of the global object, under a symbol of this library.
+  const host = globalThis as Host & { [flag: symbol]: unknown }
+  const flag = Symbol.for(`allm-ts.warned.${name}`)
+  if (host[flag] === true) return
+  host[flag] = true
+  const text = `allm-ts: ${name} is deprecated; use ${instead}`
+  if (host.process?.emitWarning === undefined) console.warn(text)
+  else host.process.emitWarning(text, { type: 'DeprecationWarning' })
+}

@@ -1,15 +1,17 @@
+import { warnDeprecated } from '../../core/base/warning.ts'
 import type { ChatAdapter } from '../../core/contracts/adapter.ts'
 import { EngineError } from '../../core/errors/errors.ts'
-import { oneOf, someText } from '../../core/schema/checks.ts'
+import { oneOf, someText, type Checks } from '../../core/schema/checks.ts'
 import { merged } from '../../core/types/guards.ts'
 import {
   leanAdapter,
+  settleConnection,
   type Connection,
   type ConnectionOptions,
   type LeanWire,
 } from '../shared/call.ts'
 import { fileKind } from '../shared/files.ts'
-import { credentialed, settlePlaced } from '../shared/platform.ts'
+import { credentialed, settleVertex } from '../shared/platform.ts'
 import type { MediaLimits } from '../vision/resolve-images.ts'
 import { answerDecoder } from './decode.ts'
 import { parseFailure } from './failure.ts'
@@ -19,13 +21,42 @@ import { bodySplitter } from './split-body.ts'
 /**
  * A chat adapter for Gemini's `generateContent`. A text is the name of the model.
  *
- * It works with the Gemini API, with Vertex AI (`platform: 'vertex'`) and with compatible servers.
+ * It works with the Gemini API and with compatible servers. Gemini on Vertex AI is `geminiVertex`; the option `platform` for it is deprecated.
  * Nothing is sent before the stream is read. Its messages carry Gemini's thought signatures, which are sent back on the parts
  * that they came with; reasoning of other providers is not sent.
  */
-export function gemini(given: GeminiOptions | GeminiVertexOptions | string = {}): ChatAdapter {
+export function gemini(given: GeminiOptions | VertexWord | string = {}): ChatAdapter {
   const options = typeof given === 'string' ? { model: given } : given
-  return leanAdapter(geminiWire(settle(options), options))
+  // Other words, and options that are not an object, are refused by `settle`.
+  if (options?.platform === 'vertex') {
+    const { platform: _word, ...rest } = options
+    warnDeprecated("gemini({ platform: 'vertex' })", 'geminiVertex(options)')
+    return geminiVertex(rest)
+  }
+  const connection = settle(options, { platform: oneOf(['vertex']) })
+  return leanAdapter({ ...geminiWire(connection), models: '/models', keyHeader })
+}
+
+/**
+ * A chat adapter for Gemini on Vertex AI. It renders and reads what `gemini` does.
+ *
+ * Its name is `gemini-vertex`. Options that Vertex AI does not have, or lacks, are a `ValidationError`. A call without credentials is
+ * `missing_key`, and nothing is sent.
+ */
+export function geminiVertex(options: GeminiVertexOptions = {}): ChatAdapter {
+  const connection = settleVertex(options, {
+    api: 'gemini',
+    publisher: 'google',
+    checks: { apiVersion: someText },
+  })
+  return leanAdapter({
+    ...geminiWire(connection),
+    // Vertex AI lists models in another way.
+    models: '',
+    // With a project, the key is an access token.
+    keyHeader: options.project === undefined ? keyHeader : undefined,
+    prepare: (call) => credentialed(call, options),
+  })
 }
 
 /** The options of a Gemini adapter. All are optional. */
@@ -39,14 +70,14 @@ export interface GeminiOptions extends ConnectionOptions {
   readonly apiVersion?: string | undefined
   /** The name of the provider in events, errors and key look-ups. Default: `gemini`. */
   readonly provider?: string | undefined
-  /** Where Gemini runs, if not at the Gemini API: `vertex`. */
+  /** @deprecated Use `geminiVertex(options)`. */
   readonly platform?: undefined
   readonly project?: undefined
   readonly region?: undefined
 }
 
 /**
- * Gemini on Vertex AI.
+ * The options of Gemini on Vertex AI. All are optional.
  *
  * With a `project`, put the access token into `headers`, as a function that renews it:
  * `headers: async () => ({ authorization: … })`; a key (`apiKey`, or one found under the name `gemini-vertex`) is sent as a bearer
@@ -57,28 +88,28 @@ export interface GeminiVertexOptions extends Omit<
   GeminiOptions,
   'platform' | 'project' | 'region'
 > {
-  readonly platform: 'vertex'
   /** The id of the project in Google Cloud. */
   readonly project?: string | undefined
   /** A location of Google Cloud, such as `us-central1`, or `global`, `us`, `eu`. Default: `global`. It needs a project. */
   readonly region?: string | undefined
 }
 
-/** The options of both places. Which of them belong together is checked. */
-type AnyOptions = Omit<GeminiVertexOptions, 'platform'> & {
-  readonly platform?: 'vertex' | undefined
+/** The options of `geminiVertex`, with the word that stood for it. */
+interface VertexWord extends GeminiVertexOptions {
+  /** @deprecated Use `geminiVertex(options)`, without this word. */
+  readonly platform: 'vertex'
 }
 
 /** Checks the options and settles them. An unknown key is refused by name, with the nearest legal one. */
-export function settle(options: AnyOptions): Connection {
-  const { apiVersion = 'v1beta' } = options
-  return settlePlaced(options, 'google', {
+export function settle(options: GeminiOptions, checks: Checks = {}): Connection {
+  const { apiVersion = 'v1beta' } = options ?? {}
+  return settleConnection(options, {
     provider: 'gemini',
     baseUrl: `https://generativelanguage.googleapis.com/${apiVersion}`,
     baseUrlVariable: 'GOOGLE_GEMINI_BASE_URL',
     versionPath: `/${apiVersion}`,
     keyHeaders: ['x-goog-api-key', 'authorization'],
-    checks: { apiVersion: someText, platform: oneOf(['vertex']) },
+    checks: { apiVersion: someText, ...checks },
   })
 }
 
@@ -96,15 +127,11 @@ export const imageLimits: Omit<MediaLimits, 'provider'> = {
   takesBack: (media) => !/other/.test(fileKind(media)),
 }
 
-/** With a project, the key is an access token. Vertex AI lists models in another way. */
-function geminiWire(connection: Connection, options: AnyOptions): LeanWire {
-  const { platform, project } = options
+/** `generateContent`, wherever it is. */
+function geminiWire(connection: Connection): LeanWire {
   return {
     connection,
-    prepare: platform && ((call) => credentialed(call, options)),
-    models: platform ? '' : '/models',
     media: imageLimits,
-    keyHeader: project === undefined ? keyHeader : undefined,
     parseFailure,
     splitter: bodySplitter,
     whole: true,

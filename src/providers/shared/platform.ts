@@ -1,68 +1,102 @@
 import { EngineError } from '../../core/errors/errors.ts'
 import { must, type Check, type Checks } from '../../core/schema/checks.ts'
+import { isObject } from '../../core/types/guards.ts'
 import type { HttpCall } from '../http/call.ts'
-import {
-  settleConnection,
-  urlOf,
-  type Connection,
-  type ConnectionDefaults,
-  type ConnectionOptions,
-} from './call.ts'
+import { settleConnection, urlOf, type Connection, type ConnectionOptions } from './call.ts'
 
-/** The options of an adapter whose models run on a platform of another company. */
-interface PlacedOptions extends ConnectionOptions {
-  readonly platform?: 'vertex' | 'bedrock' | undefined
+/** The options of an adapter whose models run on Vertex AI. */
+interface VertexOptions extends ConnectionOptions {
   readonly region?: string | undefined
   readonly project?: string | undefined
   readonly apiVersion?: string | undefined
-  readonly sign?: unknown
+}
+
+/** The models of one maker on Vertex AI. */
+interface VertexModels {
+  /** The API that the models have at their maker: `anthropic`. */
+  readonly api: string
+  /** The maker, in the words of Vertex AI. */
+  readonly publisher: 'anthropic' | 'google'
+  /** The checks of the options that are not those of every adapter on Vertex AI. */
+  readonly checks: Checks
 }
 
 /**
- * Checks the options of an adapter that may be on a platform and settles them. `publisher` is the maker of the models, in the words
- * of Vertex AI; without a platform, `plain` is what holds. `placed` are the checks of options that only platforms have.
+ * Checks the options of an adapter on Vertex AI and settles them. The project and the region are in the path. Google's models also have an
+ * express mode without a project.
+ */
+export function settleVertex(
+  options: VertexOptions,
+  { api, publisher, checks }: VertexModels,
+): Connection {
+  const { region = 'global', project = '', apiVersion = 'v1' } = options ?? {}
+  const isExpress =
+    publisher === 'google' && options?.region === undefined && options?.project === undefined
+  const place = isExpress ? '' : `/projects/${project}/locations/${region}`
+  return settlePlatform(options, isExpress ? {} : { region, project }, {
+    provider: `${api}-vertex`,
+    baseUrl: `https://${vertexHost(region)}.googleapis.com/${apiVersion}`,
+    path: `${place}/publishers/${publisher}`,
+    checks: {
+      ...checks,
+      region: partOf('vertex', 'us-east-1'),
+      project: partOf('vertex', 'my-project'),
+    },
+  })
+}
+
+/** Checks the options of an adapter on Amazon Bedrock and settles them. There is no default region. */
+export function settleBedrock(
+  options: ConnectionOptions & { readonly region?: string | undefined },
+  { api, checks }: Pick<VertexModels, 'api' | 'checks'>,
+): Connection {
+  const { region = '' } = options ?? {}
+  return settlePlatform(
+    options,
+    { region },
+    {
+      provider: `${api}-bedrock`,
+      baseUrl: `https://bedrock-runtime.${region}.amazonaws.com`,
+      path: '/model',
+      checks: { ...checks, region: partOf('bedrock', 'us-east-1') },
+    },
+  )
+}
+
+/**
+ * Settles the options of an adapter on a platform, with those that it must have.
  *
  * A platform has its own name, address and keys: a key that is found by the name of another provider must not be sent there, so
- * such a name is refused. What is missing, or is not of the platform, is refused by name. Google's models also have an express mode
- * without a project.
+ * such a name is refused. What is missing, or is not of the platform, is refused by name.
  */
-export function settlePlaced(
-  options: PlacedOptions,
-  publisher: string,
-  plain: ConnectionDefaults,
-  placed: Checks = {},
+function settlePlatform(
+  options: ConnectionOptions,
+  required: Readonly<Record<string, string>>,
+  platform: {
+    readonly provider: string
+    readonly baseUrl: string
+    /** What is in every path, below the address. */
+    readonly path: string
+    readonly checks: Checks
+  },
 ): Connection {
-  const { provider: api, checks } = plain
-  // Options that are not an object are refused there.
-  if (options?.platform === undefined) return settleConnection(options, plain)
-  const { platform, region: given, apiVersion = 'v1' } = options
-  const isVertex = platform === 'vertex'
-  const region = given ?? (isVertex ? 'global' : '')
-  const isExpress = publisher === 'google' && given === undefined
-  const { project = isExpress ? undefined : '' } = options
-  const own = `${api}-${platform}`
-  const all = { ...options, region, ...(isVertex && { project }) }
+  const { provider, baseUrl, path, checks } = platform
+  // Options that are not an object are refused as they are.
+  const all = isObject(options) ? { ...options, ...required } : options
   const connection = settleConnection(all, {
-    provider: own,
-    baseUrl: isVertex
-      ? `https://${vertexHost(region)}.googleapis.com/${apiVersion}`
-      : `https://bedrock-runtime.${region}.amazonaws.com`,
+    provider,
+    baseUrl,
     keyHeaders,
     // `credentialed` looks for one when a call is made.
     needsKey: false,
     checks: {
       ...checks,
-      ...placed,
       provider: must(
-        `${own} or a name of your own`,
-        (value) => typeof value === 'string' && (value === own || !taken.test(value)),
+        `${provider} or a name of your own`,
+        (value) => typeof value === 'string' && (value === provider || !taken.test(value)),
       ),
-      region: partOf(platform, 'us-east-1'),
-      ...(isVertex && { project: partOf(platform, 'my-project') }),
     },
   })
-  const place = project === undefined ? '' : `/projects/${project}/locations/${region}`
-  const path = isVertex ? `${place}/publishers/${publisher}` : '/model'
   return { ...connection, baseUrl: urlOf(connection, path) }
 }
 
@@ -80,20 +114,20 @@ function partOf(platform: string, example: string): Check {
   )
 }
 
-/**
- * A call to a platform that has its credentials. One that has none is refused, and nothing is sent; at an address of your own, a
- * gateway may add them.
- */
-export function credentialed(call: HttpCall, { baseUrl }: PlacedOptions): HttpCall {
-  const { provider, headers = {} } = call
-  if (baseUrl !== undefined || keyHeaders.some((name) => name in headers)) return call
-  const message = `no API key for ${provider}: pass apiKey or headers (Claude: or sign)`
-  throw new EngineError('missing_key', message, { provider })
-}
-
 /** `global` and the two continents have hosts of their own. */
 function vertexHost(region: string): string {
   return /^(us|eu)$/.test(region)
     ? `aiplatform.${region}.rep`
     : `${region}-aiplatform`.replace('global-', '')
+}
+
+/**
+ * A call to a platform that has its credentials. One that has none is refused, and nothing is sent; at an address of your own, a
+ * gateway may add them.
+ */
+export function credentialed(call: HttpCall, { baseUrl }: ConnectionOptions): HttpCall {
+  const { provider, headers = {} } = call
+  if (baseUrl !== undefined || keyHeaders.some((name) => name in headers)) return call
+  const message = `no API key for ${provider}: pass apiKey or headers (Claude: or sign)`
+  throw new EngineError('missing_key', message, { provider })
 }

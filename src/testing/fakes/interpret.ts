@@ -5,6 +5,7 @@ import {
   parseObject,
   type MessageBuilder,
 } from '../../core/answer/message-builder.ts'
+import { warnDeprecated } from '../../core/base/warning.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
 import {
   AdapterError,
@@ -237,7 +238,7 @@ function addEntry(run: ScriptRun, entry: ScriptEntry): void {
       run.usage = entry[1]
       return
     case 'sleep':
-      warnOnce('sleep', 'the script entry "sleep" is deprecated; use "delay"')
+      warnDeprecated('the script entry "sleep"', '"delay"')
       return addWait(run, entry[1])
     case 'delay':
       return addWait(run, entry[1])
@@ -565,14 +566,4 @@ export function stoppedBy(
     eventIndex,
     cause: reason,
   })
-}
-
-/** Warns on the console, once per process and topic, even if the package is loaded twice. */
-function warnOnce(topic: string, message: string): void {
-  // The flag is a property of the global object, under a symbol of this library.
-  const flags = globalThis as { [flag: symbol]: unknown }
-  const flag = Symbol.for(`allm-ts.warned.${topic}`)
-  if (flags[flag] === true) return
-  flags[flag] = true
-  console.warn(`allm-ts: ${message}`)
 }

@@ -1,4 +1,4 @@
-import { anthropic } from '../../../src/anthropic.ts'
+import { anthropic, anthropicBedrock, anthropicVertex } from '../../../src/anthropic.ts'
 import { cohereRerank } from '../../../src/cohere.ts'
 import type {
   ChatCapability,
@@ -11,7 +11,13 @@ import type {
   TranscriptionHarness,
 } from '../../../src/conformance.ts'
 import type { ChatAdapter } from '../../../src/core/contracts/adapter.ts'
-import { gemini, geminiEmbeddings, geminiImages, geminiSpeech } from '../../../src/gemini.ts'
+import {
+  gemini,
+  geminiEmbeddings,
+  geminiImages,
+  geminiSpeech,
+  geminiVertex,
+} from '../../../src/gemini.ts'
 import {
   openai,
   openaiEmbeddings,
@@ -153,12 +159,12 @@ const providers: Readonly<Record<Wire, Provider>> = {
   },
   anthropic_vertex: {
     adapter: ({ vertexBaseUrl: baseUrl }, fetch) =>
-      anthropic({ platform: 'vertex', ...place, baseUrl, apiKey, fetch }),
+      anthropicVertex({ ...place, baseUrl, apiKey, fetch }),
     capabilities: claude,
   },
   anthropic_bedrock: {
     adapter: ({ bedrockBaseUrl: baseUrl }, fetch) =>
-      anthropic({ platform: 'bedrock', region: 'us-east-1', baseUrl, apiKey, fetch }),
+      anthropicBedrock({ region: 'us-east-1', baseUrl, apiKey, fetch }),
     capabilities: claude,
   },
   gemini: {
@@ -167,7 +173,7 @@ const providers: Readonly<Record<Wire, Provider>> = {
   },
   gemini_vertex: {
     adapter: ({ vertexBaseUrl: baseUrl }, fetch) =>
-      gemini({ platform: 'vertex', ...place, baseUrl, apiKey, fetch }),
+      geminiVertex({ ...place, baseUrl, apiKey, fetch }),
     capabilities: geminis,
   },
 }

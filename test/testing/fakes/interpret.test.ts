@@ -159,22 +159,24 @@ describe('interpret', () => {
 })
 
 describe('sleep', () => {
-  const warned = Symbol.for('allm-ts.warned.sleep')
+  const warned = Symbol.for('allm-ts.warned.the script entry "sleep"')
   afterEach(() => vi.restoreAllMocks())
 
   test('it is a deprecated alias of delay that warns once per process', () => {
     Reflect.deleteProperty(globalThis, warned)
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     expect(interpret(['sleep', 5])).toEqual(interpret(['delay', 5]))
     interpret(['sleep', 5])
     fake({ script: [['sleep', 5]] })
     expect(warn).toHaveBeenCalledTimes(1)
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('use "delay"'))
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('use "delay"'), {
+      type: 'DeprecationWarning',
+    })
   })
 
   test('delay does not warn', () => {
     Reflect.deleteProperty(globalThis, warned)
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     interpret(['delay', 5])
     expect(warn).not.toHaveBeenCalled()
   })
