@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { root } from '../support/root.ts'
@@ -14,6 +14,8 @@ import { bundled, inOneFile, split } from './program.ts'
 const budgets = {
   oneApi: withSlack(50_000),
   loop: withSlack(70_000),
+  /** One API and what its platform needs, in one file. */
+  onPlatform: withSlack(53_000),
   three: withSlack(72_000),
   client: withSlack(4000),
   /** What the whole entry point adds to a program that has runs, agents and tools. */
@@ -80,21 +82,46 @@ test('all three providers', async () => {
   expect((await bundled(three)).gzip).toBeLessThanOrEqual(budgets.three)
 })
 
-test('what Claude needs on a platform is loaded when it is used: at most 3.5 KB, and no file that is there already', async () => {
+/** The names of the files that only a platform needs. */
+const ofPlatforms = (inputs: readonly string[]): readonly string[] =>
+  inputs
+    .map((path) => basename(path))
+    .filter((name) => /^(?:vertex|bedrock|event-stream)/.test(name))
+    .toSorted()
+
+test('what Claude needs on a platform is loaded when a word asks for it: at most 4 KB, and no file that is there already', async () => {
   const { start, later } = await split(three)
   expect(later.map(({ inputs }) => inputs)).toEqual([
-    ['src/providers/http/event-stream.ts', 'src/providers/anthropic/platforms.ts'],
+    ['src/providers/anthropic/vertex-call.ts'],
+    ['src/providers/http/event-stream.ts', 'src/providers/anthropic/bedrock-call.ts'],
+    ['src/providers/anthropic/platform-call.ts'],
   ])
-  expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
-  expect(start.inputs).not.toContain('src/providers/http/event-stream.ts')
+  expect(later.reduce((sum, { gzip }) => sum + gzip, 0)).toBeLessThanOrEqual(4000)
+  expect(ofPlatforms(start.inputs)).toEqual([])
   // A bundler that does not split puts it into the program.
   expect(await inOneFile(three)).toBeLessThanOrEqual(77_500)
 })
+
+test.each([
+  ['anthropicBedrock', 'anthropic', ['bedrock-call.ts', 'bedrock.ts', 'event-stream.ts']],
+  ['anthropicVertex', 'anthropic', ['vertex-call.ts', 'vertex.ts']],
+  ['geminiVertex', 'gemini', []],
+])(
+  '%s brings the code of its platform when it starts, and none of another',
+  async (adapter, provider, own) => {
+    const program = streaming(adapter, provider)
+    const { inputs } = await bundled(program)
+    expect(ofPlatforms(inputs)).toEqual(own)
+    expect(inputs).not.toContain('src/providers/anthropic/anthropic.ts')
+    expect(await inOneFile(program)).toBeLessThanOrEqual(budgets.onPlatform)
+  },
+)
 
 test('a program with OpenAI alone has nothing of the platforms, also in one file', async () => {
   const { start, later } = await split(openai)
   expect(later).toEqual([])
   expect(start.inputs.filter((path) => path.includes('platform'))).toEqual([])
+  expect(ofPlatforms(start.inputs)).toEqual([])
   expect(await inOneFile(openai)).toBe(start.gzip)
 })
 

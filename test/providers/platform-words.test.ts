@@ -39,7 +39,7 @@ const pairs: Readonly<Record<string, Pair>> = {
   },
 }
 
-const emitWarning = vi.spyOn(process, 'emitWarning')
+let emitWarning = vi.spyOn(process, 'emitWarning')
 
 /** The words of this test are the first ones of the process. */
 function forgetWarnings(): void {
@@ -50,11 +50,12 @@ function forgetWarnings(): void {
 
 beforeEach(() => {
   forgetWarnings()
-  emitWarning.mockReset()
+  emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
 })
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  vi.restoreAllMocks()
 })
 
 const request: ModelRequest = modelRequest([user('hi')], {
@@ -109,7 +110,6 @@ describe.each(Object.entries(pairs))('%s', (word, pair) => {
     pair.word()
     pair.word()
     expect(warn.mock.calls).toEqual([[`allm-ts: ${word} is deprecated; use ${pair.instead}`]])
-    warn.mockRestore()
   })
 
   test(`${pair.instead} does not warn`, async () => {
