@@ -115,7 +115,7 @@ async function shown(): Promise<boolean> {
   return text.includes('It is 21 degrees.')
 }
 
-/** The code of the platform is loaded for this call. */
+/** By the deprecated word: the code of the platform is loaded for this call, so bundlers keep it apart. */
 async function refusedByBedrock(): Promise<string> {
   const asked: string[] = []
   const adapter = anthropic({

@@ -48,9 +48,9 @@ export interface FakeServer {
   readonly azureBaseUrl: string
   /** For the Gemini adapter of this library: with `/v1beta`. Google's own package takes `url`. */
   readonly geminiBaseUrl: string
-  /** For adapters of this library with `platform: 'vertex'`: with `/v1`. Anthropic's own package takes it too; Google's takes `url`. */
+  /** For `anthropicVertex` and `geminiVertex`: with `/v1`. Anthropic's own package takes it too; Google's takes `url`. */
   readonly vertexBaseUrl: string
-  /** For the Anthropic adapter of this library with `platform: 'bedrock'`, and for Anthropic's own package. */
+  /** For `anthropicBedrock`, and for Anthropic's own package. */
   readonly bedrockBaseUrl: string
   /** The requests so far, oldest first, without keys. */
   readonly requests: readonly RecordedRequest[]
