@@ -89,14 +89,12 @@ const ofPlatforms = (inputs: readonly string[]): readonly string[] =>
     .filter((name) => /^(?:vertex|bedrock|event-stream)/.test(name))
     .toSorted()
 
-test('what Claude needs on a platform is loaded when a word asks for it: at most 4 KB, and no file that is there already', async () => {
+test('what Claude needs on a platform is loaded when a word asks for it: at most 3.5 KB, and no file that is there already', async () => {
   const { start, later } = await split(three)
-  expect(later.map(({ inputs }) => inputs)).toEqual([
-    ['src/providers/anthropic/vertex-call.ts'],
-    ['src/providers/http/event-stream.ts', 'src/providers/anthropic/bedrock-call.ts'],
-    ['src/providers/anthropic/platform-call.ts'],
+  expect(later.map(({ inputs }) => inputs.map((path) => basename(path)))).toEqual([
+    ['event-stream.ts', 'platform-call.ts', 'bedrock-call.ts', 'vertex-call.ts'],
   ])
-  expect(later.reduce((sum, { gzip }) => sum + gzip, 0)).toBeLessThanOrEqual(4000)
+  expect(later[0]?.gzip).toBeLessThanOrEqual(3500)
   expect(ofPlatforms(start.inputs)).toEqual([])
   // A bundler that does not split puts it into the program.
   expect(await inOneFile(three)).toBeLessThanOrEqual(77_500)

@@ -69,7 +69,7 @@ const defaults: ConnectionDefaults = {
 function onVertex({ platform: _word, ...options }: VertexWord): ChatAdapter {
   warnDeprecated("anthropic({ platform: 'vertex' })", 'anthropicVertex(options)')
   return vertexAdapter(options, async (...call) => {
-    const { toVertex } = await import('./vertex-call.ts')
+    const { toVertex } = await import('./platform-words.ts')
     return toVertex(...call)
   })
 }
@@ -78,7 +78,7 @@ function onVertex({ platform: _word, ...options }: VertexWord): ChatAdapter {
 function onBedrock({ platform: _word, ...options }: BedrockWord): ChatAdapter {
   warnDeprecated("anthropic({ platform: 'bedrock' })", 'anthropicBedrock(options)')
   return bedrockAdapter(options, async (...call) => {
-    const { toBedrock } = await import('./bedrock-call.ts')
+    const { toBedrock } = await import('./platform-words.ts')
     return toBedrock(...call)
   })
 }
