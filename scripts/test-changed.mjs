@@ -27,7 +27,9 @@ const changed = [
   ...git('diff', '--name-only', since),
   ...git('ls-files', '--others', '--exclude-standard'),
 ]
-const tests = [...new Set(changed.flatMap((path) => testsOf(path)))].toSorted()
+const tests = [...new Set(changed.flatMap((path) => testsOf(path)))].toSorted((a, b) =>
+  a < b ? -1 : 1,
+)
 
 if (tests.length === 0) {
   console.log(`nothing that has tests was changed since ${since}`)

@@ -16,4 +16,4 @@ export type {
   SessionItem,
   SessionPage,
 } from './apps/inspector/api.ts'
-export type { Permission } from './core/schema/permission.ts'
+export type { Permission } from './core/schema/authorize.ts'

@@ -20,7 +20,7 @@ export type {
   Worker,
   WorkOptions,
 } from './durable/runs/contract.ts'
-export type { Permission } from './core/schema/permission.ts'
+export type { Permission } from './core/schema/authorize.ts'
 export { createRuns } from './durable/runs/runs.ts'
 export type { RunMessage, RunView } from './durable/runs/handler.ts'
 export { toNodeHandler, type NodeRequest, type NodeResponse } from './durable/runs/node-handler.ts'

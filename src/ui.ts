@@ -38,7 +38,7 @@ export {
   type UiResponseOptions,
   type UiStreamOptions,
 } from './bridges/ui/ui-stream.ts'
-export type { Permission } from './core/schema/permission.ts'
+export type { Permission } from './core/schema/authorize.ts'
 export type {
   AiSdkVersion,
   UiApproval,

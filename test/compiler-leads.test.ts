@@ -58,7 +58,7 @@ const changes: readonly Change[] = [
         'readonly patience?: number',
       ],
     ],
-    places: ['core/schema/options.ts', 'engine/chat/handoff.ts'],
+    places: ['core/schema/options.ts', 'engine/chat/answering-engine.ts'],
   },
   {
     title: 'a part of a message',

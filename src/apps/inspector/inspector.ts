@@ -1,5 +1,6 @@
 import { warnOnce } from '../../core/base/warning.ts'
 import type { Engine } from '../../core/contracts/engine.ts'
+import { verdictOf, type Permission } from '../../core/schema/authorize.ts'
 import {
   anyFunction,
   assertValid,
@@ -21,7 +22,6 @@ import {
   timeoutMs,
   type Check,
 } from '../../core/schema/checks.ts'
-import { verdictOf, type Permission } from '../../core/schema/permission.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import { sessionStatuses, type SessionCommand } from '../../core/types/session.ts'

@@ -1,7 +1,7 @@
 import { warnOnce } from '../../core/base/warning.ts'
 import { isAllmError, ValidationError } from '../../core/errors/errors.ts'
+import { verdictOf, type Permission } from '../../core/schema/authorize.ts'
 import { anyFunction, assertValid, brief, optionsOf, refusal } from '../../core/schema/checks.ts'
-import { verdictOf, type Permission } from '../../core/schema/permission.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { assertNever } from '../../core/types/guards.ts'

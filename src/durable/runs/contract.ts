@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/base/clock.ts'
 import type { NewId } from '../../core/base/ids.ts'
 import type { Engine } from '../../core/contracts/engine.ts'
-import type { Permission } from '../../core/schema/permission.ts'
+import type { Permission } from '../../core/schema/authorize.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Part } from '../../core/types/message.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'

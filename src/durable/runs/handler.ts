@@ -2,6 +2,7 @@ import { onAbort } from '../../core/base/abort.ts'
 import { paced, type Clock } from '../../core/base/clock.ts'
 import { warnOnce } from '../../core/base/warning.ts'
 import { isAllmError, type SessionErrorReason } from '../../core/errors/errors.ts'
+import { verdictOf } from '../../core/schema/authorize.ts'
 import {
   anyFunction,
   assertValid,
@@ -25,7 +26,6 @@ import {
   type Check,
   type Checks,
 } from '../../core/schema/checks.ts'
-import { verdictOf } from '../../core/schema/permission.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, isObject, parseJson } from '../../core/types/guards.ts'

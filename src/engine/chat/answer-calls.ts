@@ -9,8 +9,8 @@ import type { BatchSource } from '../model-call/run-stream.ts'
 import { allOf, judge, sortCalls, type Judged } from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { isCallersCall, type ToolRun } from '../tools/tool-run.ts'
+import { onlyOneHandoff } from './answering-engine.ts'
 import { answersIn, checksInside, settledBefore } from './earlier-calls.ts'
-import { onlyOneHandoff } from './handoff.ts'
 import { decisionOn, openCalls, turnTools, waitFor, type LoopState } from './prepare.ts'
 
 /** The open calls of an answer that was decided about. The loop folds and emits their events. */

@@ -11,7 +11,7 @@ import { assertFits, type ToolOutcome } from '../tools/execute.ts'
 import { deniedEvent, missingTool, toolFailure } from '../tools/failed-calls.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
-import { beforeCall, engineAfter, lostHandoff } from './handoff.ts'
+import { beforeCall, engineAfter, lostHandoff } from './answering-engine.ts'
 import { isFinalizing, type LoopState } from './prepare.ts'
 
 // What is known of the calls of earlier runs: results that were stored, calls that were started, and what was decided while they

@@ -9,8 +9,8 @@ import { toolBatches } from '../tools/batch.ts'
 import { toolTable } from '../tools/compact-tools.ts'
 import type { ToolRun } from '../tools/tool-run.ts'
 import { changedArguments, eventCall } from './answer-calls.ts'
+import { contextOfCall } from './answering-engine.ts'
 import { answersIn, checksInside, settledBefore } from './earlier-calls.ts'
-import { contextOfCall } from './handoff.ts'
 import { callKey, throwIfStopped, toolRun, waitFor, type LoopState } from './prepare.ts'
 
 // Calls that were approved, or answered, after the model had been told that there is no result yet. Only a session has any.

@@ -47,7 +47,7 @@ import { assertRepairable } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/tool-run.ts'
-import { contextAfter, handoffIn } from './handoff.ts'
+import { contextAfter, handoffIn } from './answering-engine.ts'
 
 /** What a loop has from the engine that answers. A handoff replaces it. */
 interface LoopSettings {

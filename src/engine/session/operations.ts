@@ -16,6 +16,7 @@ import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
+import { contextOfCall } from '../chat/answering-engine.ts'
 import {
   isChatOver,
   isStepOver,
@@ -24,7 +25,6 @@ import {
   type ChatResultOf,
   type ManualCall,
 } from '../chat/chat.ts'
-import { contextOfCall } from '../chat/handoff.ts'
 import { limitAfterResults } from '../chat/late-results.ts'
 import { loopSource } from '../chat/loop.ts'
 import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
