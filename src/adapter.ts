@@ -29,7 +29,7 @@ export { postForJson, type JsonAnswer } from './providers/http/post.ts'
 export { sseSplitter, type BodySplitter, type OnEvent } from './providers/http/sse.ts'
 export { ndjsonSplitter } from './providers/http/ndjson.ts'
 export { sniffedBody, wholeBody } from './providers/http/whole-body.ts'
-export { retryAfterMs } from './providers/http/failure.ts'
+export { retryAfterMs } from './providers/http/retry-after.ts'
 export { reasonOfStatus } from './core/errors/errors.ts'
 export { embeddedStream, type EmbeddedModel } from './providers/shared/embedded-stream.ts'
 export {

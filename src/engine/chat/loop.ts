@@ -74,6 +74,11 @@ export function loopSource(loop: LoopState): BatchSource {
   }
 }
 
+/** Whether results or decisions of calls of earlier answers wait to be reported, before the model is asked. */
+function hasLateResults({ state, decisions }: LoopState): boolean {
+  return !state.active && decisions.length + state.halts.length > 0
+}
+
 /**
  * Ask the model, run the tools it called, decide whether to go on.
  *
@@ -92,8 +97,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
   try {
     while (loop.haltedReason === undefined) {
       spans.startStep()
-      // A step that was cut goes on where it was: its answer is there already.
-      if (!state.active && loop.decisions.length + state.halts.length > 0) {
+      if (hasLateResults(loop)) {
         for await (const batch of lateResults(loop)) yield emit(loop, batch)
         handOver(loop, state.thread.messages)
         loop.haltedReason = haltedAfterResults(loop)
@@ -104,6 +108,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       }
       const prepareStep = optionOf(loop.context, 'prepareStep')
       if (prepareStep !== undefined && mayPrepare(loop)) await prepareTurn(loop, prepareStep)
+      // A step that was cut goes on where it was: its answer is there already.
       if (!state.active) {
         const model = askModel(loop)
         for (let read = await model.next(); read.done !== true; read = await model.next()) {
@@ -143,6 +148,7 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
       const batch = endStep(loop, closed)
       spans.endStep(step)
       yield batch
+      // `endStep` emitted `chat_completed` when the step halted, and the observer may have failed.
       if (loop.kind === 'step' || state.error !== undefined || state.result !== undefined) return
       // From here on another engine may answer.
       handOver(loop, newMessages)
@@ -344,6 +350,7 @@ async function checkedAnswer(loop: LoopState, step: StepCompleted): Promise<Mess
   }
   const repairs = optionOf(loop.context, 'repair') ?? 0
   const spent = repairsIn(loop.state.thread.messages)
+  // A repair may exceed `maxTurns`, which `limitAfter` reports too: only `haltWhen` prevents it.
   if (!checked.repairable || spent >= repairs || (await limitAfter(loop, step)) === 'halt_when') {
     throw checked.error
   }

@@ -3,8 +3,9 @@ import { AdapterError, reasonOfStatus } from '../../core/errors/errors.ts'
 import { parseJson } from '../../core/types/guards.ts'
 import { attributed } from './answer.ts'
 import { guardCall, type HttpCall } from './call.ts'
-import { beginning, firstWait, messageIn, retryAfterMs, transportFailure } from './failure.ts'
+import { beginning, messageIn, transportFailure } from './failure.ts'
 import { rateLimitsOf } from './rate-limits.ts'
+import { firstWait, retryAfterMs } from './retry-after.ts'
 import { secretsOf, type Secrets } from './secrets.ts'
 
 /** How much of an error response's body is read, and for how long: a body that does not end must not hide the status. */

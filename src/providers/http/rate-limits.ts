@@ -1,6 +1,6 @@
 import type { RateLimit, RateLimits } from '../../core/contracts/adapter.ts'
 import { defined } from '../../core/types/guards.ts'
-import { sentAt } from './failure.ts'
+import { sentAt } from './retry-after.ts'
 
 /**
  * What the headers of a response say about the provider's limits; `undefined` when they say nothing.

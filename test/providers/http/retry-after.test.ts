@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryAfterMs } from '../../../src/providers/http/failure.ts'
+import { retryAfterMs } from '../../../src/providers/http/retry-after.ts'
 
 const date = 'Tue, 14 Oct 2025 01:34:30 GMT'
 
