@@ -44,7 +44,7 @@ const others = [
 
 let failed = 0
 
-/** Runs one of them, and prints what it said when it has ended. */
+/** Runs one of them, and prints its output when it has ended. */
 async function run({ name, script, args, report }) {
   const file = folder === undefined ? undefined : resolve(folder, `${name}.json`)
   const command = [
@@ -53,10 +53,10 @@ async function run({ name, script, args, report }) {
     ...(file === undefined ? [] : report(file)),
   ]
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => said.push(data))
+  const output = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => output.push(data))
   const [status] = await once(child, 'close')
-  process.stdout.write(`== ${name}\n${Buffer.concat(said)}`)
+  process.stdout.write(`== ${name}\n${Buffer.concat(output).toString()}`)
   if (status !== 0) failed++
   if (folder === undefined) return
   mkdirSync(folder, { recursive: true })
