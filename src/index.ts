@@ -298,6 +298,16 @@ export type {
   ToolSpec,
 } from './core/types/request.ts'
 export type {
+  CallApproval,
+  CallNote,
+  CallQuestion,
+  CallRecord,
+  CallState,
+  CallTold,
+  PendingCall,
+  PendingKind,
+} from './core/types/call.ts'
+export type {
   CallDecision,
   RunProgress,
   SessionCommand,

@@ -1,4 +1,6 @@
 export type { Session } from './core/types/session.ts'
+export { pendingCalls as pending } from './engine/calls/pending.ts'
+export { callRecords as calls } from './engine/calls/records.ts'
 export {
   appended as append,
   approved as approve,

@@ -46,7 +46,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'engine/model-call': [],
   'engine/tools': ['engine/model-call'],
   'engine/chat': ['engine/model-call', 'engine/tools'],
-  'engine/session': ['engine/model-call', 'engine/chat', 'engine/tools'],
+  'engine/calls': ['engine/model-call'],
+  'engine/session': ['engine/model-call', 'engine/calls', 'engine/chat', 'engine/tools'],
   'engine/agents': ['engine/model-call', 'engine/chat', 'engine/tools', 'engine/session'],
 
   'providers/http': [],

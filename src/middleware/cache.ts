@@ -1,6 +1,7 @@
 import { eventGate } from '../core/answer/gate.ts'
 import { unlessStopped } from '../core/base/abort.ts'
 import { randomId } from '../core/base/ids.ts'
+import { sha256 } from '../core/base/sha256.ts'
 import type { ChatAdapter } from '../core/contracts/adapter.ts'
 import { errorToJSON } from '../core/errors/error-json.ts'
 import { isAllmError } from '../core/errors/errors.ts'
@@ -33,7 +34,6 @@ import {
   type ModelBatch,
   type WrappedCall,
 } from './around.ts'
-import { sha256 } from './sha256.ts'
 
 /**
  * Where `cache` keeps answers: any text under any key. A `Map` of texts is one, and so is a Redis client.

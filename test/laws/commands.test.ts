@@ -18,6 +18,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { fake, type Script } from '../../src/testing.ts'
+import { causesOfCommand, causesOfEvent, checkMoves, checkRecords } from '../support/call-moves.ts'
 
 /**
  * Laws 5, 6 and 12 for any sequence of commands, each of whose runs may be cut at any event or stopped, with a save and a parse after
@@ -27,7 +28,8 @@ import { fake, type Script } from '../../src/testing.ts'
  * - an approval, an answer and a result that was submitted take effect once, or the model is told that nobody knows;
  * - the words of the user are in the thread;
  * - after every event the session can be saved, and its thread can be sent unless calls wait;
- * - the session that was saved at the start, or at the last boundary, with the later events folded in, is the session.
+ * - the session that was saved at the start, or at the last boundary, with the later events folded in, is the session;
+ * - law 15: every call moves as the table of moves says, and what waits is what its record says.
  */
 const names = [
   'look',
@@ -235,6 +237,9 @@ async function carryOut(
   const { signal } = control
   const stream = Session.streamNext(world.engine, session, command, { signal })
   let saved = Session.stringify(stream.session)
+  let before = Session.parse(saved)
+  checkMoves(session, before, causesOfCommand(command), command.type)
+  checkRecords(before)
   const leaves = (events: number): boolean => {
     if (events !== end) return false
     if (stops) control.abort()
@@ -250,6 +255,10 @@ async function carryOut(
       noteStart(world, event)
       saved = Session.stringify(stream.session)
       checkMoment(world, stream.session)
+      const now = Session.parse(saved)
+      checkMoves(before, now, causesOfEvent(event), event.type)
+      checkRecords(now)
+      before = now
       first = Session.applyEvent(first, event)
       folded.push([Session.finalize(first).session, Session.parse(saved)])
       if (isBoundary(event)) last = Session.reduce(Session.parse(saved))

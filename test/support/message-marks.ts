@@ -12,6 +12,7 @@ export const messageMarks = [
   'pending',
   'askUser',
   'answeredByUser',
+  'question',
   'handoff',
   'lateResultOf',
   'repair',

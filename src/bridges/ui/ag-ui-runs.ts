@@ -6,13 +6,13 @@ import { defined, isObject } from '../../core/types/guards.ts'
 import { messageParts, messageText } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { Runs, SendOptions } from '../../durable/runs/contract.ts'
+import { questionsOf } from '../../engine/calls/places.ts'
 import {
   isUsersOwn,
   showsOf,
   toolEnd,
   type ViewOptions,
 } from '../../engine/model-call/view-event.ts'
-import { questionsOf } from '../../engine/session/inner.ts'
 import {
   agUiEvents,
   assertAgUiOptions,

@@ -31,7 +31,7 @@ import { isObject } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import type { Message, Part, Source, ToolCall } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import { questionsOf } from '../../engine/session/inner.ts'
+import { questionsOf } from '../../engine/calls/places.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** What a page may say only when it is accepted. */

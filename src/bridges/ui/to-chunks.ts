@@ -15,6 +15,7 @@ import {
 } from '../../core/types/message.ts'
 import type { FinishReason } from '../../core/types/response.ts'
 import type { Session } from '../../core/types/session.ts'
+import { sessionCall } from '../../engine/calls/places.ts'
 import {
   shownEvent,
   showsOf,
@@ -25,7 +26,6 @@ import {
   type ViewInclude,
   type ViewOptions,
 } from '../../engine/model-call/view-event.ts'
-import { sessionCall } from '../../engine/session/inner.ts'
 import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
 
 /** What a page is shown, and in which form. */

@@ -414,13 +414,17 @@ export const sessionErrorReasons = [
   'busy',
   'lease_lost',
   'key_reused',
+  'already_answered',
+  'already_decided',
+  'stale_ticket',
   'unavailable',
 ] as const
 
 /**
  * Why a session refused an operation, or could not be read or stored. Closed.
  *
- * `illegal_status`, `session_in_error_state` and `unknown_tool_call_id` come from the operations of `Session`; `unreadable` from
+ * `illegal_status`, `session_in_error_state` and `unknown_tool_call_id` come from the operations of `Session`; so do `already_answered` and
+ * `already_decided` (somebody else was first) and `stale_ticket` (what was shown has changed or is gone); `unreadable` from
  * `Session.parse`, `Session.unseal` and stores; `stale` (it was changed in the meantime) and `unavailable` (the storage failed) from stores;
  * `busy` (somebody runs the session), `lease_lost` (somebody else took it over) and `key_reused` (the idempotency key came before with another
  * command) from stores with leases and from runs.

@@ -16,9 +16,22 @@ export function askedMessage(toolCallId: string): Message {
   return { role: 'tool', content: awaitingUser, toolCallId, metadata: { askUser: true } }
 }
 
-/** The user's answer to a tool's question, as the result of its call. */
-export function answeredMessage(toolCallId: string, content: Message['content']): Message {
-  return { role: 'tool', content, toolCallId, metadata: { answeredByUser: true } }
+/** The user's answer to a tool's question, as the result of its call. The model reads both, also in later turns. */
+export function answeredMessage(
+  toolCallId: string,
+  question: string,
+  content: Message['content'],
+): Message {
+  const answer = messageText({ role: 'user', content })
+  const metadata = { answeredByUser: true, question }
+  return { role: 'tool', content: JSON.stringify({ question, answer }), toolCallId, metadata }
+}
+
+/** What the user said in a message that `answeredMessage` made. One of an older version has nothing but that. */
+export function givenAnswer({ content, metadata }: Message): Message['content'] {
+  if (typeof metadata?.['question'] !== 'string' || typeof content !== 'string') return content
+  const value = parseJson(content)
+  return isObject(value) && typeof value['answer'] === 'string' ? value['answer'] : content
 }
 
 /** What the model reads about a call that was denied. */

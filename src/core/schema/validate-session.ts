@@ -1,4 +1,10 @@
 import { maxTraceLength } from '../base/telemetry.ts'
+import {
+  maxAuthorLength,
+  type CallApproval,
+  type CallNote,
+  type CallQuestion,
+} from '../types/call.ts'
 import { errorKinds, type CauseData, type ErrorData, type Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import { finishReasons } from '../types/response.ts'
@@ -125,6 +131,27 @@ const decision = shapeOf<CallDecision>(
   { deny: text, answer: content, late: must('true', (value) => value === true) },
 )
 
+const author = must(
+  `a text of at most ${maxAuthorLength} characters`,
+  (value) => typeof value === 'string' && value.length <= maxAuthorLength,
+)
+
+const milliseconds = must('a number of milliseconds', Number.isFinite)
+
+const callNote = shapeOf<CallNote>(
+  { settled: listOf(someText) },
+  {
+    approval: shapeOf<CallApproval>(
+      { decision: oneOf(['approved', 'denied']) },
+      { by: author, at: milliseconds, reason: text, arguments: jsonObject },
+    ),
+    question: shapeOf<CallQuestion>(
+      { text },
+      { options: jsonObject, answer: content, by: author, at: milliseconds },
+    ),
+  },
+)
+
 const pendingApproval = shapeOf<PendingApproval>(
   { id: someText, name: someText, arguments: jsonObject },
   { rawArguments: text, opaque: json, reason: text },
@@ -168,6 +195,7 @@ function sessionAt(depth: number): Check {
       moreQuestions: listOf(halt),
       haltedReason: someText,
       error,
+      calls: recordOf(callNote),
       run: runAt(depth),
     },
   )

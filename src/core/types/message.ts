@@ -22,7 +22,7 @@ export interface Message extends PartOptions {
   /**
    * Yours, except for the keys that the library sets. On an answer: `partial` if it was cut off, `paused` if the provider
    * continues it in the next one, `answers` if the user answered questions of its calls that are for a handler or an agent. On a tool message: `interrupted` and `reason` if a result never came, `reported` if it had
-   * been started and cannot come any more, `pending` if it comes later, `askUser` until the user has answered and `answeredByUser` then, `denied`, `isError`, `approvedArguments`, `handoff` if it has handed the conversation over.
+   * been started and cannot come any more, `pending` if it comes later, `askUser` until the user has answered, and then `answeredByUser` and the `question`, `denied`, `isError`, `approvedArguments`, `handoff` if it has handed the conversation over.
    * On the user's words and on answers: `at`, their time, if a run has noted it. On a user message that the user did not write: `lateResultOf`, `repair`, `structuredFinalize`, `compacted`.
    */
   readonly metadata?: JsonObject

@@ -1,3 +1,4 @@
+import type { CallNote } from './call.ts'
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Part, Thread, ToolCall } from './message.ts'
@@ -23,7 +24,7 @@ export const sessionStatuses = [
 export type SessionStatus = (typeof sessionStatuses)[number]
 
 /** The newest version of the saved format. Every older version stays readable. */
-export const sessionVersion = 2
+export const sessionVersion = 3
 
 /** An answer without its message, which is in the thread. Without warnings the list is absent. */
 export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls' | 'warnings'> &
@@ -107,26 +108,35 @@ export interface RunProgress {
  */
 export type SessionCommand =
   /**
-   * The user's words: the answer to the first open question, or a user message. Parts are texts, images and files. With `toolCallId`
-   * only the answer to that call's question.
+   * A message of the user: the answer to a question, or a user message. Parts are texts, images and files. `answers` is the ticket of
+   * the question; `null` makes it a user message, whatever is open. With `toolCallId` it is the answer to that call's question. Without
+   * both it answers the first open question.
    */
   | {
       readonly type: 'send'
       readonly content: string | readonly Part[]
       readonly toolCallId?: string | undefined
+      readonly answers?: string | null | undefined
+      /** The sender did not name the question: if it is gone when the command is applied, this is a user message. */
+      readonly implied?: boolean | undefined
+      readonly by?: string | undefined
       /** Merged into the session's, member by member. */
       readonly context?: JsonObject | undefined
       readonly metadata?: JsonObject | undefined
       /** When it was given, in milliseconds since 1970. It is noted on the message, as `metadata.at`. */
       readonly at?: number | undefined
     }
-  | {
+  | ({
       readonly type: 'approve'
       readonly toolCallId: string
       readonly arguments?: JsonObject | undefined
-    }
-  | { readonly type: 'deny'; readonly toolCallId: string; readonly reason?: string | undefined }
-  | {
+    } & Settles)
+  | ({
+      readonly type: 'deny'
+      readonly toolCallId: string
+      readonly reason?: string | undefined
+    } & Settles)
+  | ({
       readonly type: 'submitToolResult'
       readonly toolCallId: string
       /** A text as it is, any other value as JSON. */
@@ -134,8 +144,18 @@ export type SessionCommand =
       /** `content` is a list of parts: texts, images and files. Without it, a list that looks like parts is data. */
       readonly parts?: boolean | undefined
       readonly isError?: boolean | undefined
-    }
+    } & Settles)
   | { readonly type: 'resume' }
+
+/** What a command that settles something says about it. */
+interface Settles {
+  /** The ticket of what was shown. Without it, what is open when the command is applied. */
+  readonly ticket?: string | undefined
+  /** Who decides. */
+  readonly by?: string | undefined
+  /** When it was given, in milliseconds since 1970. */
+  readonly at?: number | undefined
+}
 
 /** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, resumed on any machine. */
 export interface Session {
@@ -163,6 +183,8 @@ export interface Session {
   readonly metadata: JsonObject
   /** What failed, when the status is `error`. */
   readonly error?: ErrorData
+  /** What is known of calls beside the thread, by their ids: decisions, questions and answers. `Session.calls` reads it. */
+  readonly calls?: Readonly<Record<string, CallNote>>
   /** What a run that was cut needs to go on. Only the library reads it. */
   readonly run?: RunProgress
 }

@@ -694,6 +694,21 @@ const sessionProblems: Readonly<Record<SessionErrorReason, Problem>> = {
     reason: 'key_reused',
     message: 'the idempotencyKey came before with something else; use a new one',
   },
+  already_answered: {
+    status: 409,
+    reason: 'already_answered',
+    message: 'this question was answered already',
+  },
+  already_decided: {
+    status: 409,
+    reason: 'already_decided',
+    message: 'somebody has decided about this already',
+  },
+  stale_ticket: {
+    status: 409,
+    reason: 'stale_ticket',
+    message: 'what this was about has changed or is gone; look at what waits now',
+  },
   lease_lost: { status: 503, reason: 'unavailable', message: 'try again', retryAfter: 1 },
   unavailable: {
     status: 503,

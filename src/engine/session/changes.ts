@@ -23,6 +23,7 @@ import {
 import {
   assertValid,
   describe,
+  fine,
   flag,
   json,
   jsonObject,
@@ -43,6 +44,7 @@ import {
   validateSession,
 } from '../../core/schema/validate-session.ts'
 import { content as contentIssues, resultParts } from '../../core/schema/validate.ts'
+import type { CallApproval, CallQuestion, PendingCall } from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -58,7 +60,7 @@ import {
   type ToolCall,
 } from '../../core/types/message.ts'
 import { addUsage } from '../../core/types/response.ts'
-import type { PendingApproval } from '../../core/types/results.ts'
+import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import {
   sessionVersion,
   type CallDecision,
@@ -67,12 +69,25 @@ import {
   type SessionCommand,
   type SessionStatus,
 } from '../../core/types/session.ts'
+import { pendingCalls } from '../calls/pending.ts'
+import { innerPlace, questionsOf, unfulfilled } from '../calls/places.ts'
+import {
+  assertSettleOptions,
+  notesAfter,
+  openQuestion,
+  openWait,
+  settleChecks,
+  settledBefore,
+  settlementOf,
+  wasSettled,
+  withSettled,
+  type SettleOptions,
+  type Settlement,
+} from '../calls/settle.ts'
 import { toDecision, type ThreadInput } from '../chat/prepare.ts'
 import { goesOn, isMark } from '../model-call/restore.ts'
 import {
-  innerPlace,
   pickInner,
-  questionsOf,
   untoldUsage,
   waits,
   withInnerPending,
@@ -142,36 +157,49 @@ export function started(input: SessionInput, id?: string): Session {
   return cleared(checked(input, 'start'))
 }
 
+/** What a message of the user answers, and who wrote it. */
+export interface ReplyTo {
+  /** The call whose question the message answers. If that call asks nothing, the reply is refused. */
+  readonly toolCallId?: string | undefined
+  /**
+   * The ticket of the question that the message answers (`Session.pending`); if it is not open, the reply is refused. `null` makes it a user
+   * message, whatever is open. Without it, it answers the first open question.
+   */
+  readonly answers?: string | null | undefined
+  /** Who answers: a text of at most 256 characters, which the record of the call keeps. */
+  readonly by?: string | undefined
+}
+
+const replyTo = optionsOf({
+  toolCallId: someText,
+  answers: (value) => (value === null ? fine : someText(value)),
+  by: settleChecks.by,
+} satisfies Readonly<Record<keyof ReplyTo, Check>>)
+
+/** What only a command says of a message: when it was given, and that its sender did not name the question. */
+interface GivenReply {
+  readonly at?: number | undefined
+  readonly implied?: boolean | undefined
+}
+
 /**
- * The session with the user's words. If a question is open, they answer the first one, and nothing else. Otherwise they are a user
- * message: calls that still wait for a result are answered as not yet there, and stay pending. With `toolCallId` they answer the
- * question of that call: another open question, or none, throws.
+ * The session with a message of the user: the answer to a question, or a user message. With a user message, calls that still wait are
+ * answered as not yet there, and go on waiting; so do open questions.
  */
 export function replied(
   session: Session,
   text: string | readonly Part[],
-  toolCallId?: string,
+  to: ReplyTo = {},
+  given: GivenReply = {},
 ): Session {
+  assertValid('invalid_options', replyTo(to))
   checked(session, 'reply')
-  const { pendingToolCallId: open } = session
-  if (toolCallId !== undefined && toolCallId !== open) {
-    assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
-    const now = open === undefined ? 'no question is open' : `the open question is that of ${open}`
-    throw new SessionError(
-      'unknown_tool_call_id',
-      `the words answer the question of ${toolCallId}, but ${now}`,
-      { metadata: { toolCallId, open: open ?? null } },
-    )
-  }
+  const question = askedQuestion(session, to, given)
   const message = user(text)
   const { content } = message
   assertValid('invalid_message', within('content', reasoningIssues(content)))
-  if (open !== undefined) {
-    const inside = inAgent(session, open, (inner, id) => replied(inner, text, id))
-    if (inside !== undefined) return noted(inside, open, content)
-    const next = answered(session, open, content)
-    // Otherwise the answer is the result of the call.
-    return session.pendingQuestionOptions?.['resume'] === true ? noted(next, open, content) : next
+  if (question !== undefined) {
+    return answered(session, question.call.id, content, settlementOf(question, to, given.at))
   }
   if (content.length === 0) {
     const goOn = '; Session.resume goes on without new words'
@@ -179,6 +207,53 @@ export function replied(
     throw refusal('invalid_message', 'content', `is empty${hint}`)
   }
   return said(session, [message])
+}
+
+/** The question that a message answers, if it answers one. */
+function askedQuestion(
+  session: Session,
+  { toolCallId, answers }: ReplyTo,
+  { implied }: GivenReply,
+): PendingCall | undefined {
+  if (answers === null) return undefined
+  const open = pendingCalls(session).filter(({ kind }) => kind === 'question')
+  if (answers !== undefined) {
+    const asked = open.find(({ ticket }) => ticket === answers)
+    return asked ?? (implied === true ? undefined : openQuestion(session, answers))
+  }
+  if (toolCallId === undefined) return open[0]
+  const asked = open.find(({ call }) => call.id === toolCallId)
+  if (asked !== undefined) return asked
+  const ids = open.map(({ call }) => call.id)
+  const now = ids.length === 0 ? 'no question is open' : `open are those of ${ids.join(', ')}`
+  throw new SessionError(
+    'unknown_tool_call_id',
+    `the reply answers the question of ${toolCallId}, but ${now}`,
+    { metadata: { toolCallId, open: ids } },
+  )
+}
+
+/** The session with the answer to a question of one of its calls, or of a call of an agent inside. */
+function answered(
+  session: Session,
+  toolCallId: string,
+  content: Message['content'],
+  settlement: Settlement,
+): Session {
+  const inside = inAgent(session, toolCallId, (inner, id) =>
+    answered(inner, id, content, settlement),
+  )
+  if (inside !== undefined) return noted(inside, toolCallId, content)
+  const question = questionsOf(session).find((asked) => asked.toolCallId === toolCallId)
+  if (question === undefined) return session
+  const { question: text = '', options } = question
+  const { by, at } = settlement
+  const kept = withSettled(session, toolCallId, settlement, {
+    question: defined<CallQuestion>({ text, options, answer: content, by, at }),
+  })
+  const next = withAnswer(kept, question, content)
+  // Otherwise the answer is the result of the call.
+  return options?.['resume'] === true ? noted(next, toolCallId, content) : next
 }
 
 /**
@@ -205,27 +280,33 @@ function reasoningIssues(content: Message['content']): readonly Issue[] {
 }
 
 /**
- * The session with the answer to its first question. It is the result of the call that asked, or is kept for the handler if that asked
+ * The session with the answer to one of its questions. It is the result of the call that asked, or is kept for the handler if that asked
  * to be called again.
  */
-function answered(session: Session, toolCallId: string, content: Message['content']): Session {
-  const { pendingQuestionOptions: options } = session
+function withAnswer(session: Session, asking: ToolHalt, content: Message['content']): Session {
+  const { toolCallId, question = '', options } = asking
   const { halts = [], decisions = [] } = session.run ?? {}
   const isOf = ({ call }: CallDecision): boolean => call.id === toolCallId
-  const late = decisions.find((decision) => decision.late === true && isOf(decision))?.call
+  const known = decisions.find((decision) => decision.late === true && isOf(decision))?.call
+  const late = isLate(session.thread, toolCallId)
+    ? (known ?? askedCall(session.thread, toolCallId))
+    : known
   const others = decisions.filter((decision) => !isOf(decision))
   const rest = withRun(session, {
     halts: halts.filter((halt) => halt.toolCallId !== toolCallId),
     decisions: others.length === 0 ? undefined : others,
   })
-  const asked = withQuestions(rest, questionsOf(rest).slice(1))
+  const asked = withQuestions(
+    rest,
+    questionsOf(rest).filter((other) => other.toolCallId !== toolCallId),
+  )
   if (options?.['resume'] === true) {
     const call = late ?? askedCall(session.thread, toolCallId)
     const decision = call && defined<CallDecision>({ call, answer: content, late: late && true })
     return awaiting(decision === undefined ? asked : withDecision(asked, decision))
   }
   const { words, images } = forToolResult(content)
-  const answer = answeredMessage(toolCallId, words)
+  const answer = answeredMessage(toolCallId, question, words)
   const added = images.length === 0 ? [] : [user(images)]
   if (late !== undefined) return awaiting(withLate(asked, [toLateMessage(late, answer), ...added]))
   const thread = withAnswers(session.thread, [answer])
@@ -277,6 +358,8 @@ function said(session: Session, added: readonly Message[]): Session {
   const stopped = late.flatMap(({ call }) =>
     isStopped(call) ? toLateMessage(call, interruptedMessage(call.id, 'interrupted')) : [],
   )
+  const questions = questionsOf(session)
+  const isOpen = (id: string): boolean => questions.some(({ toolCallId }) => toolCallId === id)
   const answers: Message[] = []
   const agents = new Set(decisions.map(({ call }) => call.id))
   for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
@@ -298,6 +381,7 @@ function said(session: Session, added: readonly Message[]): Session {
       const own = decision?.call ?? call
       if (!waits(session) || !waits(agent)) decisions.push({ call: own, late: true })
     } else if (decision?.deny !== undefined) answers.push(deniedMessage(id, decision.deny))
+    else if (isOpen(id)) answers.push(notYetFor(call, { call: askedCall(thread, id) ?? call }))
     else if (decision !== undefined || isAsked || isIn(run?.results, id)) {
       answers.push(notYetMessage(id))
       const own = decision ?? { call: askedCall(thread, id) ?? call }
@@ -319,7 +403,11 @@ function said(session: Session, added: readonly Message[]): Session {
       ...added,
     ),
   }
-  return withLateCalls(next, run, decisions)
+  const open = questions.filter(({ toolCallId }) => {
+    const place = innerPlace(session, toolCallId)
+    return place === undefined || isTold(place.callId)
+  })
+  return withLateCalls(withQuestions(next, open), run, decisions)
 }
 
 /** The session of the agent inside a call. */
@@ -374,24 +462,50 @@ export function approved(
   options: ApproveOptions = {},
 ): Session {
   assertValid('invalid_options', approveOptions(options))
-  const { arguments: args } = options
-  return decided(session, 'approve', toolCallId, args === undefined ? true : { arguments: args })
+  return approvedAt(session, toolCallId, options)
+}
+
+function approvedAt(
+  session: Session,
+  toolCallId: string,
+  { arguments: args, ...options }: ApproveOptions,
+  at?: number,
+): Session {
+  const approval = args === undefined ? true : { arguments: args }
+  return decided(session, 'approve', toolCallId, approval, options, at)
 }
 
 /** The options of `Session.approve`. */
-export interface ApproveOptions {
+export interface ApproveOptions extends SettleOptions {
   /** What the tool gets instead of what the model wrote. It is checked like any other arguments. */
   readonly arguments?: JsonObject | undefined
 }
 
 const approveOptions = optionsOf({
   arguments: jsonObject,
+  ...settleChecks,
 } satisfies Readonly<Record<keyof ApproveOptions, Check>>)
 
 /** The session after `Session.deny`: the call does not run, and the model is told why when the session goes on. */
-export function deniedCall(session: Session, toolCallId: string, reason: string = ''): Session {
+export function deniedCall(
+  session: Session,
+  toolCallId: string,
+  reason: string = '',
+  options: SettleOptions = {},
+): Session {
+  return deniedAt(session, toolCallId, reason, options)
+}
+
+function deniedAt(
+  session: Session,
+  toolCallId: string,
+  reason: string,
+  options: SettleOptions,
+  at?: number,
+): Session {
   assertValid('invalid_options', within('reason', text(reason)))
-  return decided(session, 'deny', toolCallId, { deny: reason })
+  assertSettleOptions(options)
+  return decided(session, 'deny', toolCallId, { deny: reason }, options, at)
 }
 
 function decided(
@@ -399,23 +513,35 @@ function decided(
   operation: Operation,
   toolCallId: string,
   approval: Approval,
+  options: SettleOptions,
+  at: number | undefined,
 ): Session {
   assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
   assertValid('invalid_session', validateSession(session))
-  const isFree =
-    session.pendingApprovals.some(({ id }) => id === toolCallId) ||
-    unfulfilled(session) === toolCallId
-  const earlier = decisionOn(session, toolCallId)
-  if (!isFree && earlier !== undefined) throw settledBefore(earlier)
+  const open = openWait(session, 'approval', toolCallId, options)
+  if (open === undefined && wasSettled(session, 'approval', toolCallId)) {
+    throw settledBefore(session, 'approval', toolCallId)
+  }
   assertLegal(session, operation)
-  if (!isFree) throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
-  return withApproval(session, toolCallId, approval)
+  if (open === undefined)
+    throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
+  return withApproval(session, toolCallId, approval, settlementOf(open, options, at))
 }
 
 /** The session with a decision about a call of its own, or of an agent inside. It replaces an earlier one. */
-function withApproval(session: Session, toolCallId: string, approval: Approval): Session {
-  const inside = inAgent(session, toolCallId, (inner, id) => withApproval(inner, id, approval))
+function withApproval(
+  given: Session,
+  toolCallId: string,
+  approval: Approval,
+  settlement: Settlement,
+): Session {
+  const inside = inAgent(given, toolCallId, (inner, id) =>
+    withApproval(inner, id, approval, settlement),
+  )
   if (inside !== undefined) return inside
+  const session = withSettled(given, toolCallId, settlement, {
+    approval: keptApproval(given, toolCallId, approval, settlement),
+  })
   const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
   const known = pending ?? callOf(session.thread, toolCallId)
   if (known === undefined) throw unknownCall('wait for approval', toolCallId, [])
@@ -428,31 +554,23 @@ function withApproval(session: Session, toolCallId: string, approval: Approval):
   return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
 }
 
-/**
- * The call that was approved and could not run, if the session failed because of that: its tool is missing, or does not take the
- * arguments. It was not started, so somebody may decide about it once more.
- */
-function unfulfilled(session: Session): string | undefined {
-  const { toolCallId = session.error?.metadata?.['toolCallId'] } = session.error ?? {}
-  if (session.status !== 'error' || typeof toolCallId !== 'string') return undefined
-  const decision = decisionOn(session, toolCallId)
-  const isApproved = decision?.deny === undefined && decision?.answer === undefined
-  return decision && isApproved && !wasStarted(session, toolCallId) ? toolCallId : undefined
-}
-
-/** Whether a call was started, also one inside an agent. */
-function wasStarted(session: Session, toolCallId: string): boolean {
-  const place = innerPlace(session, toolCallId)
-  if (place !== undefined) return wasStarted(place.session, place.id)
-  return session.run?.started.includes(toolCallId) === true
-}
-
-/** What was decided about a call, also about one inside an agent. */
-function decisionOn(session: Session, toolCallId: string): CallDecision | undefined {
-  const own = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
-  const place = own === undefined ? innerPlace(session, toolCallId) : undefined
-  const inner = place && decisionOn(place.session, place.id)
-  return inner === undefined ? own : { ...inner, call: { ...inner.call, id: toolCallId } }
+/** A decision as the record of its call keeps it. */
+function keptApproval(
+  { thread }: Session,
+  toolCallId: string,
+  approval: Approval,
+  { by, at }: Settlement,
+): CallApproval {
+  const reason = approval !== true && 'deny' in approval ? approval.deny : undefined
+  const args = approval !== true && 'arguments' in approval ? approval.arguments : undefined
+  const written = callOf(thread, toolCallId)?.arguments
+  return defined<CallApproval>({
+    decision: reason === undefined ? 'approved' : 'denied',
+    by,
+    at,
+    reason: reason || undefined,
+    arguments: JSON.stringify(args) === JSON.stringify(written) ? undefined : args,
+  })
 }
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
@@ -490,11 +608,13 @@ function undecided(session: Session, toolCallId: string): Session {
 /** Adds messages to the thread, or keeps them until every call at its end has its answer. */
 function withLate(session: Session, messages: readonly Message[]): Session {
   if (messages.length === 0) return session
-  const { run, thread, pendingToolCallId } = session
+  const { run, thread } = session
   const phase = run?.phase
   // The placeholder of an open question is replaced by its answer, so nothing may follow it yet.
-  const isOpen =
-    pendingToolCallId !== undefined || goesOn(session) || phase === 'model' || phase === 'tools'
+  const isAsked = questionsOf(session).some(
+    ({ toolCallId }) => !isLate(thread, innerPlace(session, toolCallId)?.callId ?? toolCallId),
+  )
+  const isOpen = isAsked || goesOn(session) || phase === 'model' || phase === 'tools'
   const waiting = run?.late ?? []
   if (!isOpen && waiting.length === 0) {
     return { ...session, thread: appendMessages(thread, ...messages) }
@@ -572,7 +692,8 @@ export function rewound(session: Session, messageIndex: number): Session {
   }
   const removed = messages.slice(messageIndex)
   const { told, untold } = lateIn(kept, [...removed, ...(run?.late ?? [])])
-  const waits = ({ id }: ToolCall): boolean => untold.has(innerPlace(session, id)?.callId ?? id)
+  const waits = ({ id }: Pick<ToolCall, 'id'>): boolean =>
+    untold.has(innerPlace(session, id)?.callId ?? id)
   const agents = pickInner(run?.inner, (id) => untold.has(id))
   const next: Session = {
     ...cleared(session, agents),
@@ -580,10 +701,16 @@ export function rewound(session: Session, messageIndex: number): Session {
     thread: appendMessages(kept, ...told),
     pendingToolCalls: session.pendingToolCalls.filter(waits),
     pendingApprovals: session.pendingApprovals.filter(waits),
+    ...defined<Pick<Session, 'calls'>>({
+      calls: notesAfter(session.calls, (id) => callOf(kept, id) !== undefined),
+    }),
   }
   const decisions = run?.decisions?.filter(({ call, late }) => late === true && waits(call)) ?? []
   const halts = [...(run?.halts ?? []), ...questionsOf(session)]
-  return withLateCalls(next, run && { ...run, halts }, decisions)
+  const open = questionsOf(session).filter(
+    ({ toolCallId: id }) => waits({ id }) && !decisions.some(({ call }) => call.id === id),
+  )
+  return withLateCalls(withQuestions(next, open), run && { ...run, halts }, decisions)
 }
 
 /**
@@ -624,9 +751,9 @@ export function applyCommand(session: Session, command: SessionCommand): Session
       if (Array.isArray(command.content)) {
         assertValid('invalid_message', within('content', resultParts(command.content)))
       }
-      const { content, toolCallId, context, metadata, at } = command
+      const { content, toolCallId, answers, by, implied, context, metadata, at } = command
       if (at !== undefined) assertValid('invalid_options', within('at', time(at)))
-      const words = replied(session, content, toolCallId)
+      const words = replied(session, content, { toolCallId, answers, by }, { at, implied })
       const next = at === undefined ? words : withTime(words, session, at)
       assertValid('invalid_options', within('context', jsonObject(context ?? {})))
       assertValid('invalid_options', within('metadata', jsonObject(metadata ?? {})))
@@ -637,16 +764,20 @@ export function applyCommand(session: Session, command: SessionCommand): Session
       }
     }
     case 'approve': {
-      const { toolCallId, arguments: args } = command
-      return approved(session, toolCallId, args === undefined ? {} : { arguments: args })
+      const { toolCallId, arguments: args, ticket, by, at } = command
+      const options = defined<ApproveOptions>({ arguments: args, ticket, by })
+      assertValid('invalid_options', approveOptions(options))
+      return approvedAt(session, toolCallId, options, at)
     }
-    case 'deny':
-      return deniedCall(session, command.toolCallId, command.reason)
+    case 'deny': {
+      const { toolCallId, reason = '', ticket, by, at } = command
+      return deniedAt(session, toolCallId, reason, { ticket, by }, at)
+    }
     case 'submitToolResult': {
-      const { toolCallId, parts, isError } = command
+      const { toolCallId, parts, isError, ticket, by } = command
       assertValid('invalid_options', within('parts', flag(parts ?? false)))
       const result = parts === true ? toContent(command.content) : asData(command.content)
-      return submitToolResult(session, toolCallId, result, { isError })
+      return submitToolResult(session, toolCallId, result, { isError, ticket, by })
     }
     case 'resume':
       return checked(session, 'resume')
@@ -673,10 +804,29 @@ function withTime(session: Session, { thread: { messages: known } }: Session, at
 const commandKeys: {
   readonly [C in SessionCommand as C['type']]: Readonly<Record<keyof C, true>>
 } = {
-  send: { type: true, content: true, toolCallId: true, context: true, metadata: true, at: true },
-  approve: { type: true, toolCallId: true, arguments: true },
-  deny: { type: true, toolCallId: true, reason: true },
-  submitToolResult: { type: true, toolCallId: true, content: true, parts: true, isError: true },
+  send: {
+    type: true,
+    content: true,
+    toolCallId: true,
+    answers: true,
+    implied: true,
+    by: true,
+    context: true,
+    metadata: true,
+    at: true,
+  },
+  approve: { type: true, toolCallId: true, arguments: true, ticket: true, by: true, at: true },
+  deny: { type: true, toolCallId: true, reason: true, ticket: true, by: true, at: true },
+  submitToolResult: {
+    type: true,
+    toolCallId: true,
+    content: true,
+    parts: true,
+    isError: true,
+    ticket: true,
+    by: true,
+    at: true,
+  },
   resume: { type: true },
 }
 
@@ -797,7 +947,8 @@ export type ToolResultInput = (
   | { readonly toolCallId: string; readonly content: ToolResultContent }
   | { readonly id: string; readonly content: ToolResultContent }
 ) &
-  SubmitOptions
+  SubmitOptions &
+  SettleOptions
 
 /**
  * Answers one pending call. When nothing is pending any more, the session is idle; then call `resume`.
@@ -808,30 +959,58 @@ export function submitToolResult(
   session: Session,
   toolCallId: string,
   content: ToolResultContent,
-  options: SubmitOptions = {},
+  { ticket, by, ...options }: SubmitOptions & SettleOptions = {},
 ): Session {
   assertValid('invalid_options', submitOptions(options))
-  return submitToolResults(session, [{ toolCallId, content, ...options }])
+  return submitToolResults(session, [{ toolCallId, content, ticket, by, ...options }])
 }
 
 /** Answers several pending calls. A call that is not pending, or is answered twice, throws, and nothing changes. */
 export function submitToolResults(session: Session, results: readonly ToolResultInput[]): Session {
   if (results.length === 0) return session
+  const given = results.map((result) => {
+    const id = 'toolCallId' in result ? result.toolCallId : result.id
+    const { ticket, by } = result
+    assertValid('invalid_options', within('toolCallId', someText(id)))
+    assertSettleOptions({ ticket, by })
+    if (ticket !== undefined) openWait(session, 'result', id, { ticket })
+    return { id, result }
+  })
   checked(session, 'submitToolResult')
+  const waiting = pendingCalls(session).filter(({ kind }) => kind === 'result')
+  const tickets = new Map(waiting.map(({ call, ticket }) => [call.id, ticket]))
+  return submitted(
+    session,
+    given.map(({ id, result }) => {
+      const { by } = result
+      return { id, result, settlement: settlementOf({ ticket: tickets.get(id) ?? '' }, { by }) }
+    }),
+  )
+}
+
+/** A result that was handed in, and how the call keeps that. */
+interface Submitted {
+  readonly id: string
+  readonly result: ToolResultInput
+  readonly settlement: Settlement
+}
+
+function submitted(given: Session, results: readonly Submitted[]): Session {
+  let session = given
   const pending = new Map(session.pendingToolCalls.map((call) => [call.id, call]))
   const inTime: Message[] = []
   const late: Message[] = []
-  const inside: { readonly id: string; readonly result: ToolResultInput }[] = []
-  for (const result of results) {
-    const id = 'toolCallId' in result ? result.toolCallId : result.id
-    assertValid('invalid_options', within('toolCallId', someText(id)))
+  const inside: Submitted[] = []
+  for (const one of results) {
+    const { id, result, settlement } = one
     const call = pending.get(id)
     if (call === undefined) throw unknownCall('are pending', id, session.pendingToolCalls)
     pending.delete(id)
     if (innerPlace(session, id) !== undefined) {
-      inside.push({ id, result })
+      inside.push(one)
       continue
     }
+    session = withSettled(session, id, settlement)
     const message = asApproved(
       toolResult(id, meant(result.content), { isError: result.isError }),
       call,
@@ -846,10 +1025,9 @@ export function submitToolResults(session: Session, results: readonly ToolResult
   })
   const next = { ...withoutAgents(session, ids), thread, pendingToolCalls: [...pending.values()] }
   return inside.reduce(
-    (settled, { id, result: { content, isError } }) =>
-      inAgent(settled, id, (inner, own) =>
-        submitToolResults(inner, [{ toolCallId: own, content, isError }]),
-      ) ?? settled,
+    (settled, { id, result, settlement }) =>
+      inAgent(settled, id, (inner, own) => submitted(inner, [{ id: own, result, settlement }])) ??
+      settled,
     awaiting(withLate(next, late)),
   )
 }
@@ -908,16 +1086,6 @@ function unknownCall(what: string, toolCallId: string, pending: readonly ToolCal
     'unknown_tool_call_id',
     `${toolCallId} is not a call that can be settled, or was settled twice; those that ${what}: ${ids.join(', ')}`,
     { metadata: { toolCallId, pending: ids } },
-  )
-}
-
-/** Somebody has decided about the call, and the next run settles it. */
-function settledBefore({ call: { id }, deny, answer }: CallDecision): SessionError {
-  const how = deny !== undefined ? 'denied' : answer !== undefined ? 'answered' : 'approved'
-  return new SessionError(
-    'unknown_tool_call_id',
-    `${id} was ${how} already, which cannot be changed; Session.resume goes on with that`,
-    { metadata: { toolCallId: id, decision: how } },
   )
 }
 

@@ -1,9 +1,10 @@
 import type { ToolEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import { callOf, type Message, type ToolCall } from '../../core/types/message.ts'
+import { callOf, type Message } from '../../core/types/message.ts'
 import { addUsage, type Usage } from '../../core/types/response.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
 import type { RunProgress, Session } from '../../core/types/session.ts'
+import { questionsOf, sessionCall } from '../calls/places.ts'
 
 // Agents inside the calls of a session. Their sessions are the truth; what the outer one says that it waits for is derived from them.
 
@@ -13,27 +14,6 @@ export type InnerSessions = NonNullable<RunProgress['inner']>
 /** Whether a session waits for somebody. */
 export function waits({ status }: Session): boolean {
   return status === 'awaiting_user' || status === 'awaiting_approval' || status === 'awaiting_tools'
-}
-
-/** Where a call inside an agent is. */
-export interface InnerPlace {
-  /** The call that the agent is in. */
-  readonly callId: string
-  readonly session: Session
-  /** The id of the call in that session. */
-  readonly id: string
-}
-
-/** The agent that has a call with this id, which is `outer/inner`; `undefined` for a call of the session itself. */
-export function innerPlace(session: Session, id: string): InnerPlace | undefined {
-  if (callOf(session.thread, id) !== undefined) return undefined
-  for (const [callId, inner] of Object.entries(session.run?.inner ?? {})) {
-    const own = id.slice(callId.length + 1)
-    if (!id.startsWith(`${callId}/`)) continue
-    const isKnown = callOf(inner.thread, own) !== undefined || innerPlace(inner, own) !== undefined
-    if (isKnown) return { callId, session: inner, id: own }
-  }
-  return undefined
 }
 
 /**
@@ -74,17 +54,6 @@ export function withInnerPending(
   )
 }
 
-/** The open questions of a session. */
-export function questionsOf(session: Session): ToolHalt[] {
-  const { pendingQuestion: question, pendingToolCallId: toolCallId, moreQuestions = [] } = session
-  const options = session.pendingQuestionOptions
-  if (toolCallId === undefined) return []
-  return [
-    defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }),
-    ...moreQuestions,
-  ]
-}
-
 /**
  * What a session asks for: one that waits, and one that is under way, which asks before its other tools have ended. `prefix` is put
  * before the ids: for an agent, that of the call that it is in, and a slash.
@@ -118,13 +87,6 @@ export function waitingEvents(session: Session, prefix: string = ''): readonly W
 }
 
 type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>
-
-/** The last call with this id, in the session or in an agent of it. */
-export function sessionCall(session: Session, id: string): ToolCall | undefined {
-  const place = innerPlace(session, id)
-  const call = place ? sessionCall(place.session, place.id) : callOf(session.thread, id)
-  return call && { ...call, id }
-}
 
 /** The session with these open questions. */
 export function withQuestions(session: Session, [first, ...more]: readonly ToolHalt[]): Session {

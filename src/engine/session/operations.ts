@@ -16,6 +16,7 @@ import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
+import { innerPlace, sessionCall } from '../calls/places.ts'
 import { contextOfCall } from '../chat/answering-engine.ts'
 import {
   isChatOver,
@@ -45,8 +46,16 @@ import {
 import { shownEvent } from '../model-call/view-event.ts'
 import { checkArguments } from '../tools/execute.ts'
 import { disown } from '../tools/failed-calls.ts'
-import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
-import { innerPlace, sessionCall, untoldUsage, waits } from './inner.ts'
+import {
+  applyCommand,
+  awaiting,
+  checked,
+  replied,
+  started,
+  type ReplyTo,
+  type SessionInput,
+} from './changes.ts'
+import { untoldUsage, waits } from './inner.ts'
 import {
   afterResult,
   cleared,
@@ -121,14 +130,9 @@ export async function start<
 export interface ReplyOptions<Format extends FormatOption = FormatOption>
   extends CallOptions<Format>, ReplyTo {}
 
-interface ReplyTo {
-  /** The call whose question the words answer (`pendingToolCallId`). If that question is not the open one, the reply is refused. */
-  readonly toolCallId?: string | undefined
-}
-
 /**
- * Adds the user's words and runs the loop. If a question is open, they answer the first one; the loop runs when nothing is pending any more.
- * Otherwise they are a user message, also while calls or approvals are pending.
+ * Adds a message of the user and runs the loop. If a question is open, it answers the first one, or the one that `answers` names; the loop
+ * runs when nothing is pending any more. Otherwise, and with `answers: null`, it is a user message, also while something is pending.
  */
 export async function reply<
   Format extends FormatOption | undefined = undefined,
@@ -143,8 +147,8 @@ export async function reply<
   options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
 ): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
-  const { toolCallId, ...rest } = options ?? {}
-  return goOn(engine, replied(session, text, toolCallId), rest)
+  const { toolCallId, answers, by, ...rest } = options ?? {}
+  return goOn(engine, replied(session, text, { toolCallId, answers, by }), rest)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
@@ -210,8 +214,8 @@ export function streamReply<
   options?: CallSettings<Format> & ReplyTo & ToolsOption<Types, Added, Mode>,
 ): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
-  const { toolCallId, ...rest } = options ?? {}
-  return streamOn(engine, replied(session, text, toolCallId), rest)
+  const { toolCallId, answers, by, ...rest } = options ?? {}
+  return streamOn(engine, replied(session, text, { toolCallId, answers, by }), rest)
 }
 
 /** `resume` as a stream of events. */

@@ -18,6 +18,7 @@ import type {
   ToolHalt,
 } from '../../core/types/results.ts'
 import type { AnswerFacts, CallDecision, RunProgress, Session } from '../../core/types/session.ts'
+import { questionsOf } from '../calls/places.ts'
 import {
   applyEvent,
   asksAgain,
@@ -95,7 +96,7 @@ function atEvent(base: Session, state: Collector): Session {
   if (outcome !== undefined) return settled(base, outcome, run)
   const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
-  const rest = { ...cleared(base), thread, run }
+  const rest = { ...withQuestions(cleared(base), questionsOf(base)), thread, run }
   // A run that may ask no more ends without a step. If it is resumed, it counts anew.
   if (result !== undefined) {
     const { haltedReason } = result
@@ -212,7 +213,12 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     run,
   }
   const before = { ...base.run?.inner, ...inner }
-  const { run: _run, ...rest } = withInnerPending(withQuestions(asked, questions), before)
+  // Those that were open before stay open. One whose call asked again is another.
+  const open = questionsOf(base).filter(
+    ({ toolCallId }) => !questions.some((question) => question.toolCallId === toolCallId),
+  )
+  const all = [...open, ...questions]
+  const { run: _run, ...rest } = withInnerPending(withQuestions(asked, all), before)
   // An agent that waits is not entered again before somebody has settled what it waits for.
   const decisions = run.decisions?.filter(
     ({ call, late: isLate }) => isLate !== true || !isWaiting(inner, call.id),
@@ -236,7 +242,8 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   })
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
-  if (rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
+  const asksNow = questions.length > 0 || haltedReason === 'ask_user'
+  if (asksNow && rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
   if (approvals.length > 0) return next('awaiting_approval', waiting)
   if (manualToolCalls.length > 0) {
     return next(rest.pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools', waiting)
@@ -252,6 +259,7 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     const stopped = defined<RunProgress>({ ...restingRun(run.mode), haltResult })
     return { ...next('halted', stopped), haltedReason }
   }
+  if (rest.pendingToolCallId !== undefined) return next('awaiting_user', resting)
   if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
   if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
   return run.usage === undefined && inner === undefined

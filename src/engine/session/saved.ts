@@ -9,7 +9,10 @@ import { sessionVersion, type Session } from '../../core/types/session.ts'
 type Migration = (saved: Record<string, unknown>) => Record<string, unknown>
 
 /** The migrations, by the version that they read. */
-const migrations: Readonly<Record<number, Migration>> = { 1: fromVersion1 }
+const migrations: Readonly<Record<number, Migration>> = {
+  1: fromVersion1,
+  2: fromVersion2,
+}
 
 /**
  * Version 1 put a question into the thread as an assistant message, which the user's answer followed; the call itself kept a
@@ -37,6 +40,11 @@ function fromVersion1(saved: Record<string, unknown>): Record<string, unknown> {
     last['metadata']['askUser'] === true &&
     last['metadata']['toolCallId'] === pendingToolCallId
   return asks ? { ...next, thread: { ...thread, messages: messages.slice(0, -1) } } : next
+}
+
+/** Version 2 noted nothing about calls beside its lists, which are read as they are. */
+function fromVersion2(saved: Record<string, unknown>): Record<string, unknown> {
+  return saved
 }
 
 /** A session as text. A session that could not be read back throws, with all its problems. */

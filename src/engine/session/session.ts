@@ -1,4 +1,6 @@
 import type { Session as SessionData } from '../../core/types/session.ts'
+import { pendingCalls } from '../calls/pending.ts'
+import { callRecords } from '../calls/records.ts'
 import {
   appended,
   approved,
@@ -48,6 +50,8 @@ interface SessionApi {
   readonly rewind: typeof rewound
   readonly pendingToolCalls: typeof pendingToolCalls
   readonly pendingApprovals: typeof pendingApprovals
+  readonly calls: typeof callRecords
+  readonly pending: typeof pendingCalls
   readonly legalOperations: typeof legalOperations
   readonly reduce: typeof reduceSession
   readonly applyEvent: typeof applySessionEvent
@@ -78,6 +82,8 @@ export const Session: SessionApi = {
   rewind: rewound,
   pendingToolCalls,
   pendingApprovals,
+  calls: callRecords,
+  pending: pendingCalls,
   legalOperations,
   reduce: reduceSession,
   applyEvent: applySessionEvent,

@@ -1,3 +1,4 @@
+import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -193,7 +194,8 @@ function shownMessage(message: Message, index: number, shows: Shows): ShownMessa
   if (isLate && !shows('late_results')) return undefined
   const isOwn = isUsersOwn(message) || isAnswer || isLate
   if (role !== 'assistant' && !isOwn && !shows('system')) return undefined
-  const { content, sources, metadata: own } = viewMessage(message, shows)
+  const given = isAnswer ? { ...message, content: givenAnswer(message) } : message
+  const { content, sources, metadata: own } = viewMessage(given, shows)
   const parts = typeof content === 'string' ? [] : content
   const images = parts.flatMap((part) => (part.type === 'image' ? part.image : []))
   const files = parts.flatMap((part) => (part.type === 'file' ? part.file : []))

@@ -7,7 +7,7 @@ import {
 } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { questionsOf } from '../../../src/engine/session/inner.ts'
+import { questionsOf } from '../../../src/engine/calls/places.ts'
 import {
   agentTool,
   askUser,
@@ -437,8 +437,8 @@ describe('questions', () => {
     expect(page.posts).toEqual([200, 200])
     const { messages } = (await page.runs.get('ada'))?.session.thread ?? { messages: [] }
     expect(messages.flatMap((one) => (one.role === 'tool' ? messageText(one) : []))).toEqual([
-      'first',
-      'second',
+      '{"question":"Which one?","answer":"first"}',
+      '{"question":"Which one?","answer":"second"}',
     ])
   })
 

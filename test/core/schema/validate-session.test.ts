@@ -66,7 +66,7 @@ const rows: readonly [string, object, readonly Issue[]][] = [
     [
       {
         path: 'version',
-        problem: 'must be a version from 1 to 2 (a newer one needs a newer allm-ts), not 99',
+        problem: 'must be a version from 1 to 3 (a newer one needs a newer allm-ts), not 99',
       },
     ],
   ],

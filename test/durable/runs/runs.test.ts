@@ -188,7 +188,7 @@ describe('a message', () => {
       expect(session.thread.messages.map(messageText)).toEqual([
         'A seat, please',
         '',
-        '14C',
+        '{"question":"Which seat?","answer":"14C"}',
         'slow is done',
         'Booked after 2',
       ])
@@ -333,7 +333,7 @@ describe('what waits for somebody', () => {
     expect(log).toEqual([
       [1, 'send', undefined],
       [2, 'deny', undefined],
-      [3, 'approve', 'unknown_tool_call_id'],
+      [3, 'approve', 'already_decided'],
     ])
     expect(await store.readInbox('ada')).toEqual([])
   })

@@ -265,7 +265,11 @@ describe('what an agent waits for', () => {
     }
     expect(asked).toEqual(['c0', 'c1/x', 'c2'])
     expect(session.status).toBe('completed')
-    expect(contents(session).slice(2, 5)).toEqual(['tool: yes', 'tool: done', 'tool: yes'])
+    expect(contents(session).slice(2, 5)).toEqual([
+      'tool: {"question":"first?","answer":"yes"}',
+      'tool: done',
+      'tool: {"question":"last?","answer":"yes"}',
+    ])
   })
 
   test('may be settled after the user said something else: the result comes late', async () => {

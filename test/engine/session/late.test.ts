@@ -259,8 +259,8 @@ describe('a late call', () => {
     expect(second).toMatchObject({ status: 'awaiting_user', pendingToolCallId: 'c2' })
     const { session: after } = await Session.reply(engineWith(say('Done.')), saved(second), 'b')
     expect(after.status).toBe('completed')
-    expect(resultOf(after, 'c1')).toContain('\na\n')
-    expect(resultOf(after, 'c2')).toContain('\nb\n')
+    expect(resultOf(after, 'c1')).toContain('"answer":"a"')
+    expect(resultOf(after, 'c2')).toContain('"answer":"b"')
   })
 
   test('that asks keeps its question when the session is rewound behind it', async () => {
@@ -391,7 +391,7 @@ describe('commands', () => {
     const yes: SessionCommand = { type: 'send', content: 'yes', toolCallId: 'q1' }
     const { session: one } = await Session.streamNext(engineWith(), session, yes).result
     expect(one).toMatchObject({ status: 'awaiting_user', pendingToolCallId: 'q2' })
-    const refusal = 'the words answer the question of q1, but the open question is that of q2'
+    const refusal = 'the reply answers the question of q1, but open are those of q2'
     expect(() => Session.streamNext(engineWith(), one, yes)).toThrow(refusal)
     await expect(
       Session.reply(engineWith(), one, 'yes', { toolCallId: 'q1' }),

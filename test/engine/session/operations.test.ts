@@ -173,13 +173,17 @@ describe('every operation in every status', () => {
   })
 })
 
+/** What the model reads of a question and its answer. */
+const answer = (question: string, given: string): string =>
+  JSON.stringify({ question, answer: given })
+
 describe('a session', () => {
   test('starts, completes and continues with a reply', async () => {
     const adapter = fake({ scripts: [done, [['text', 'again']]] })
     const engine = createEngine({ adapter })
     const first = await Session.start(engine, messages)
     expect(first).toMatchObject({
-      session: { status: 'completed', version: 2 },
+      session: { status: 'completed', version: 3 },
       result: { haltedReason: 'completed' },
     })
     const second = await Session.reply(engine, first.session, 'and?')
@@ -194,7 +198,7 @@ describe('a session', () => {
 
   test('is created with an id, a thread or messages, context and metadata; unknown keys are refused', () => {
     expect(Session.create({ id: 'x', messages, context: { a: 1 }, metadata: { b: 2 } })).toEqual({
-      version: 2,
+      version: 3,
       id: 'x',
       status: 'idle',
       thread: { messages, metadata: {} },
@@ -349,9 +353,19 @@ describe('questions', () => {
     expect(third.session.status).toBe('completed')
     expect(adapter.calls[1]?.request.messages.slice(1)).toMatchObject([
       { role: 'assistant' },
-      { role: 'tool', toolCallId: 'c1', content: 'one', metadata: { answeredByUser: true } },
+      {
+        role: 'tool',
+        toolCallId: 'c1',
+        content: answer('about c1?', 'one'),
+        metadata: { answeredByUser: true },
+      },
       { role: 'tool', toolCallId: 'c2', content: '{}' },
-      { role: 'tool', toolCallId: 'c3', content: 'two', metadata: { answeredByUser: true } },
+      {
+        role: 'tool',
+        toolCallId: 'c3',
+        content: answer('about c3?', 'two'),
+        metadata: { answeredByUser: true },
+      },
     ])
     expect(isSendable(third.session.thread)).toBe(true)
   })
@@ -446,7 +460,7 @@ describe('calls for the caller', () => {
 
     expect(first.session.status).toBe('completed')
     expect(first.session.thread.messages.slice(2)).toMatchObject([
-      { content: 'fine', metadata: { answeredByUser: true } },
+      { content: answer('about c1?', 'fine'), metadata: { answeredByUser: true } },
       { content: 'ok', toolCallId: 'c2' },
       { content: 'done' },
     ])

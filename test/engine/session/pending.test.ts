@@ -409,9 +409,12 @@ describe('approval', () => {
     ])
     const { session } = await Session.start(engine, messages)
     const one = Session.approve(session, 'c1')
-    for (const bad of [() => Session.approve(one, 'c1'), () => Session.deny(one, 'c9')]) {
-      expect(bad).toThrow(expect.objectContaining({ reason: 'unknown_tool_call_id' }))
-    }
+    expect(() => Session.approve(one, 'c1')).toThrow(
+      expect.objectContaining({ reason: 'already_decided' }),
+    )
+    expect(() => Session.deny(one, 'c9')).toThrow(
+      expect.objectContaining({ reason: 'unknown_tool_call_id' }),
+    )
     expect(() => Session.approve(session, 'c1', { args: {} } as never)).toThrow('args')
   })
 })
@@ -518,7 +521,7 @@ describe('questions', () => {
     await Session.reply(engine, session, 'yes')
     expect(sent(adapter, 1)).toMatchObject([
       ['assistant', undefined, ''],
-      ['tool', 'c1', 'yes'],
+      ['tool', 'c1', '{"question":"about c1?","answer":"yes"}'],
     ])
   })
 
@@ -544,7 +547,7 @@ describe('questions', () => {
       { type: 'image', image },
     ])
     expect(sent(adapter, 2)).toEqual([
-      ['tool', 'c1', [{ type: 'text', text: 'this one' }]],
+      ['tool', 'c1', '{"question":"about c1?","answer":"this one"}'],
       ['tool', 'c2', 'seen'],
       ['user', undefined, [{ type: 'image', image }]],
     ])
@@ -588,7 +591,7 @@ describe('several questions', () => {
   ]
 
   test.each([
-    ['ask', [{ type: 'text', text: 'two' }]],
+    ['ask', '{"question":"about c2?","answer":"two"}'],
     ['book', expect.stringContaining('booked')],
   ])('an image in the answer to the first does not lose the answer to %s', async (name, result) => {
     const { engine, adapter } = engineWith([call('c1', 'ask'), call('c2', name)], done)
@@ -598,7 +601,7 @@ describe('several questions', () => {
     const { session: last } = await Session.reply(engine, first, reply('two'))
     expect(last.status).toBe('completed')
     expect(sent(adapter, 2).slice(0, 3)).toEqual([
-      ['tool', 'c1', [{ type: 'text', text: 'one' }]],
+      ['tool', 'c1', '{"question":"about c1?","answer":"one"}'],
       ['tool', 'c2', result],
       ['user', undefined, [{ type: 'image', image: expect.anything() as unknown }]],
     ])
@@ -624,7 +627,7 @@ describe('several questions', () => {
     expect(told.status).toBe('awaiting_user')
     await Session.reply(engine, told, 'yes')
     expect(sent(adapter, 5)).toEqual([
-      ['tool', 'c2', 'yes'],
+      ['tool', 'c2', '{"question":"about c2?","answer":"yes"}'],
       ['user', undefined, expect.stringContaining('GRANTED')],
     ])
   })
@@ -943,7 +946,7 @@ describe('everything at once', () => {
     expect(sent(adapter, 2)).toEqual([
       ['tool', 'c1', '{"paid":1}'],
       ['tool', 'c2', 'two'],
-      ['tool', 'c3', 'three'],
+      ['tool', 'c3', '{"question":"about c3?","answer":"three"}'],
       ['tool', 'c4', '{"error":"no luck"}'],
       ['tool', 'c5', deniedText('never')],
       ['tool', 'c6', '{"booked":"six"}'],

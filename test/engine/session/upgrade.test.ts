@@ -56,10 +56,10 @@ const talk = ({ thread }: Session): unknown[] =>
   ])
 
 describe('a session that 0.1.0 saved', () => {
-  test.each(names)('%s is read, and written as version 2', (name) => {
+  test.each(names)('%s is read, and written as version 3', (name) => {
     const session = Session.parse(saved(name))
     expect(validateSession(session)).toEqual([])
-    expect(JSON.parse(Session.stringify(session))).toMatchObject({ version: 2 })
+    expect(JSON.parse(Session.stringify(session))).toMatchObject({ version: 3 })
     expect(Session.parse(Session.stringify(session))).toEqual(session)
   })
 
@@ -101,7 +101,7 @@ describe('a session that 0.1.0 saved', () => {
     expect(talk(next.session)).toEqual([
       ['user', 'Hello.'],
       ['assistant', '', 'c1'],
-      ['tool', 'yes'],
+      ['tool', '{"question":"About c1?","answer":"yes"}'],
       ['assistant', 'Booked.'],
     ])
   })
@@ -113,9 +113,9 @@ describe('a session that 0.1.0 saved', () => {
     const last = await Session.reply(engine(['Done.']), second.session, 'no')
     expect(last.session.status).toBe('completed')
     expect(talk(last.session).slice(2)).toEqual([
-      ['tool', 'yes'],
+      ['tool', '{"question":"About c1?","answer":"yes"}'],
       ['tool', '{"celsius":21}'],
-      ['tool', 'no'],
+      ['tool', '{"question":"About c3?","answer":"no"}'],
       ['assistant', 'Done.'],
     ])
   })
@@ -135,7 +135,7 @@ describe('a session that 0.1.0 saved', () => {
     const session = Session.parse(saved('awaiting-tools-and-user'))
     const results = [
       ['tool', 'refunded'],
-      ['tool', 'yes'],
+      ['tool', '{"question":"About c2?","answer":"yes"}'],
       ['assistant', 'Done.'],
     ]
     const submitted = Session.submitToolResult(session, 'c1', 'refunded')

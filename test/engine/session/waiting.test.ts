@@ -26,13 +26,25 @@ interface Written {
 
 const { Session } = index
 const library = { index, testing }
+/** An end in which the answer to a question is all that the model reads of it, as 0.2.0 had it: since then it reads the question too. */
+const withoutQuestions = ({ messages, ...end }: End): End => ({
+  ...end,
+  messages: messages.map((message) => ({ ...message, content: answerIn(message.content) })),
+})
+
+function answerIn(content: unknown): unknown {
+  const [, answer] = /^\{"question":".*","answer":(".*")\}$/.exec(String(content)) ?? []
+  return answer === undefined ? content : JSON.parse(answer)
+}
+
 const read = ({ session }: Written): index.Session => Session.parse(JSON.stringify(session))
 
 describe('a session that 0.2.0 saved goes on to the same end', () => {
   const written = saved('waiting.json') as Readonly<Record<string, Written>>
 
   test.each(Object.entries(written))('%s', async (name, one) => {
-    expect(await toEnd(library, scenes[name]?.calls ?? [], read(one))).toEqual(one.end)
+    const end = await toEnd(library, scenes[name]?.calls ?? [], read(one))
+    expect(withoutQuestions(end)).toEqual(one.end)
   })
 
   test('every scene was written', () => {
@@ -44,7 +56,7 @@ describe('a session that 0.2.0 saved goes on to the same end', () => {
   test.each(cuts.map((one, at) => [at, one.after, one] as const))(
     'cut after event %i, %s',
     async (_at, _after, one) => {
-      expect(await toEnd(library, cutCalls, read(one))).toEqual(one.end)
+      expect(withoutQuestions(await toEnd(library, cutCalls, read(one)))).toEqual(one.end)
     },
   )
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sha256 } from '../../src/middleware/sha256.ts'
+import { sha256 } from '../../../src/core/base/sha256.ts'
 
 function platform(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex')
