@@ -301,7 +301,6 @@ export type {
   CallApproval,
   CallNote,
   CallQuestion,
-  CallRecord,
   CallState,
   CallTold,
   PendingCall,
@@ -309,6 +308,7 @@ export type {
 } from './core/types/call.ts'
 export type {
   CallDecision,
+  CallRecord,
   RunProgress,
   SessionCommand,
   SessionStatus,

@@ -43,10 +43,10 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'core/messages',
   ],
 
-  'engine/model-call': [],
+  'engine/calls': [],
+  'engine/model-call': ['engine/calls'],
   'engine/tools': ['engine/model-call'],
-  'engine/chat': ['engine/model-call', 'engine/tools'],
-  'engine/calls': ['engine/model-call'],
+  'engine/chat': ['engine/calls', 'engine/model-call', 'engine/tools'],
   'engine/session': ['engine/model-call', 'engine/calls', 'engine/chat', 'engine/tools'],
   'engine/agents': ['engine/model-call', 'engine/chat', 'engine/tools', 'engine/session'],
 

@@ -164,6 +164,16 @@ export function reportedMessage(mark: Message): Message {
   return { ...mark, metadata: { ...mark.metadata, reported: true } }
 }
 
+/** Whether a tool message marks a result that may still come. A call that the provider cut, or was reported as interrupted, has none. */
+export function isMark({ metadata }: Message): boolean {
+  const reason = metadata?.['reason']
+  return (
+    metadata?.['interrupted'] === true &&
+    metadata['reported'] !== true &&
+    (reason === 'interrupted' || reason === 'cancelled' || reason === 'error')
+  )
+}
+
 /** The message that answers a call of a run that was cut before the call was started. */
 export function notRunMessage(toolCallId: string): Message {
   const content = JSON.stringify({

@@ -1,7 +1,5 @@
-import type { ErrorData } from './error-data.ts'
 import type { JsonObject } from './json.ts'
 import type { Part, ToolCall } from './message.ts'
-import type { Session } from './session.ts'
 
 /** Every state of a tool call. */
 export const callStates = [
@@ -55,26 +53,6 @@ export interface CallQuestion {
   readonly by?: string
   /** When it was answered, in milliseconds since 1970. */
   readonly at?: number
-}
-
-/** One tool call of a session: what became of it, what was asked and decided, and what the model knows of it. */
-export interface CallRecord {
-  /** The id of the call. A call of an agent inside another call is `outer/inner`, as `Session.approve` takes it. */
-  readonly id: string
-  readonly name: string
-  /** The arguments as the model wrote them. */
-  readonly arguments: JsonObject
-  readonly state: CallState
-  readonly told: CallTold
-  readonly approval?: CallApproval
-  /** The last question that the call asked. */
-  readonly question?: CallQuestion
-  /** While the call waits for somebody: what a command that settles it names. */
-  readonly ticket?: string
-  /** Why it failed. Known until the session goes on: then the model has read a sentence about it. */
-  readonly error?: ErrorData
-  /** The session of the agent inside the call, while the call has no result. */
-  readonly inner?: Session
 }
 
 /** What a call waits for. */

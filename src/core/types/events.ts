@@ -220,6 +220,9 @@ type AnswerEvent =
       readonly toolName: string
       readonly question: string
       readonly options: JsonObject
+      /** In a session: what an answer names (`answers`). */
+      /** In a session: what a decision names (`ticket`). */
+      readonly ticket?: string
       /** More metadata of the message: `approvedArguments`. */
       readonly metadata?: JsonObject
     }
@@ -240,6 +243,7 @@ type ApprovalRequested<Name extends string = string, Arguments extends JsonObjec
   readonly toolName: Name
   readonly call: ToolCall<Name, Arguments>
   /** Why it is asked for, if the policy could not decide. */
+  readonly ticket?: string
   readonly reason?: string
 }
 

@@ -1,3 +1,4 @@
+import type { PendingCall } from './call.ts'
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Thread, ToolCall } from './message.ts'
@@ -107,6 +108,8 @@ export interface ChatOutcome<Call extends ToolCall = ToolCall, Manual extends To
   readonly pendingApprovals: readonly PendingApproval<Call>[]
   /** The calls that the caller has to answer. */
   readonly manualToolCalls: readonly Manual[]
+  /** What the run asks for, with tickets, in a session. What waited before is in the session (`Session.pending`). */
+  readonly pending?: readonly PendingCall[]
   /** The result that a handler passed to `halt`. */
   readonly haltResult?: JsonValue
   /** Why the loop failed: in a partial result, and after a tool error that ended the loop. */

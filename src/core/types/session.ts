@@ -1,4 +1,4 @@
-import type { CallNote } from './call.ts'
+import type { CallApproval, CallNote, CallQuestion, CallState, CallTold } from './call.ts'
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Part, Thread, ToolCall } from './message.ts'
@@ -187,4 +187,24 @@ export interface Session {
   readonly calls?: Readonly<Record<string, CallNote>>
   /** What a run that was cut needs to go on. Only the library reads it. */
   readonly run?: RunProgress
+}
+
+/** One tool call of a session: what became of it, what was asked and decided, and what the model knows of it. */
+export interface CallRecord {
+  /** The id of the call. A call of an agent inside another call is `outer/inner`, as `Session.approve` takes it. */
+  readonly id: string
+  readonly name: string
+  /** The arguments as the model wrote them. */
+  readonly arguments: JsonObject
+  readonly state: CallState
+  readonly told: CallTold
+  readonly approval?: CallApproval
+  /** The last question that the call asked. */
+  readonly question?: CallQuestion
+  /** While the call waits for somebody: what a command that settles it names. */
+  readonly ticket?: string
+  /** Why it failed. Known until the session goes on: then the model has read a sentence about it. */
+  readonly error?: ErrorData
+  /** The session of the agent inside the call, while the call has no result. */
+  readonly inner?: Session
 }

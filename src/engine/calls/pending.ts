@@ -1,12 +1,10 @@
-import { canonicalJson } from '../../core/base/digest.ts'
-import { sha256 } from '../../core/base/sha256.ts'
 import type { CallQuestion, PendingCall, PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
-import type { JsonValue } from '../../core/types/json.ts'
 import type { ToolCall } from '../../core/types/message.ts'
-import type { PendingApproval } from '../../core/types/results.ts'
+import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import type { Session } from '../../core/types/session.ts'
-import { decisionOn, innerPlace, noteOf, questionsOf, sessionCall, unfulfilled } from './places.ts'
+import { decisionOn, noteOf, ownPlace, questionsOf, sessionCall, unfulfilled } from './places.ts'
+import { ticketOf } from './tickets.ts'
 
 /**
  * What a session waits for, each with its ticket: open questions, then calls that wait for approval, then those whose result the caller
@@ -14,24 +12,53 @@ import { decisionOn, innerPlace, noteOf, questionsOf, sessionCall, unfulfilled }
  * is gone waits for another decision.
  */
 export function pendingCalls(session: Session): readonly PendingCall[] {
-  const questions = questionsOf(session).map(({ toolCallId, question = '', options }) => {
-    const call = sessionCall(session, toolCallId)
-    const asked = defined<CallQuestion>({ text: question, options })
-    return pendingCall(session, 'question', call ?? { id: toolCallId, name: '', arguments: {} }, {
-      question: asked,
-    })
-  })
   const again = unfulfilled(session)
   const unmet = again === undefined ? undefined : decisionOn(session, again)?.call
-  const approvable: readonly PendingApproval[] = [
-    ...session.pendingApprovals,
-    ...(unmet === undefined ? [] : [unmet]),
+  const { pendingApprovals, pendingToolCalls } = session
+  return waitsOf(session, {
+    questions: questionsOf(session),
+    approvals: unmet === undefined ? pendingApprovals : [...pendingApprovals, unmet],
+    results: pendingToolCalls,
+  })
+}
+
+/** What a run that is under way has asked for until now, which it waits for when its other calls have ended. */
+export function askedUnderWay(session: Session): readonly PendingCall[] {
+  const { halts = [], requested = [], inner = {} } = session.run ?? {}
+  const questions = halts.filter(({ reason }) => reason === 'ask_user')
+  const own = waitsOf(session, { questions, approvals: requested, results: [] })
+  const inside = Object.entries(inner).flatMap(([callId, agent]) => {
+    const asked = agent.status === 'idle' ? askedUnderWay(agent) : pendingCalls(agent)
+    return asked.map((one) => inCall(callId, one))
+  })
+  return [...own, ...inside]
+}
+
+/** What an agent inside a call waits for, as its outer session names it. */
+export function inCall(callId: string, pending: PendingCall): PendingCall {
+  const { call } = pending
+  return Object.assign({}, pending, { call: { ...call, id: `${callId}/${call.id}` } })
+}
+
+interface Waits {
+  readonly questions: readonly ToolHalt[]
+  readonly approvals: readonly PendingApproval[]
+  readonly results: readonly ToolCall[]
+}
+
+function waitsOf(
+  session: Session,
+  { questions, approvals, results }: Waits,
+): readonly PendingCall[] {
+  return [
+    ...questions.map(({ toolCallId: id, question = '', options }) => {
+      const call = sessionCall(session, id) ?? { id, name: '', arguments: {} }
+      const asked = defined<CallQuestion>({ text: question, options })
+      return pendingCall(session, 'question', call, { question: asked })
+    }),
+    ...approvals.map(({ reason, ...call }) => pendingCall(session, 'approval', call, { reason })),
+    ...results.map((call) => pendingCall(session, 'result', call, {})),
   ]
-  const approvals = approvable.map(({ reason, ...call }) =>
-    pendingCall(session, 'approval', call, { reason }),
-  )
-  const results = session.pendingToolCalls.map((call) => pendingCall(session, 'result', call, {}))
-  return [...questions, ...approvals, ...results]
 }
 
 function pendingCall(
@@ -40,42 +67,10 @@ function pendingCall(
   call: ToolCall,
   more: { readonly question?: CallQuestion | undefined; readonly reason?: string | undefined },
 ): PendingCall {
-  const shown = more.question ?? call.arguments
-  return defined<PendingCall>({
-    // Both are JSON.
-    ticket: ticketOf(
-      call,
-      kind,
-      settledTickets(session, call.id).length,
-      shown as unknown as JsonValue,
-    ),
-    kind,
-    call,
-    question: more.question,
-    reason: more.reason,
-  })
-}
-
-/**
- * The ticket of a wait. It is derived from what was shown and from how often the call has waited before, so every process has the same,
- * and a call that comes again with other arguments has another.
- */
-function ticketOf(
-  { id, name }: ToolCall,
-  kind: PendingKind,
-  waits: number,
-  shown: JsonValue,
-): string {
-  const digest = sha256(canonicalJson([id, name, kind, waits, shown]))
-  const bytes = (digest.slice(0, 24).match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-}
-
-/** The tickets of a call that were settled. */
-function settledTickets(session: Session, id: string): readonly string[] {
-  const place = innerPlace(session, id)
-  if (place !== undefined) return settledTickets(place.session, place.id)
-  return noteOf(session, id)?.settled ?? []
+  const { question, reason } = more
+  const own = ownPlace(session, call.id)
+  const waits = noteOf(own.session, own.id)?.settled.length ?? 0
+  const asked = { sessionId: own.session.id, id: own.id, name: call.name, kind, waits }
+  const ticket = ticketOf(asked, question ?? call.arguments)
+  return defined<PendingCall>({ ticket, kind, call, question, reason })
 }

@@ -32,6 +32,12 @@ export function sessionCall(session: Session, id: string): ToolCall | undefined 
   return call && { ...call, id }
 }
 
+/** The session whose thread has a call, and the id of the call in it: for a call of an agent, those of the agent. */
+export function ownPlace(session: Session, id: string): Pick<InnerPlace, 'session' | 'id'> {
+  const place = innerPlace(session, id)
+  return place === undefined ? { session, id } : ownPlace(place.session, place.id)
+}
+
 /** What a session keeps of one of its own calls. */
 export function noteOf({ calls = {} }: Session, id: string): CallNote | undefined {
   return Object.hasOwn(calls, id) ? calls[id] : undefined

@@ -1,9 +1,8 @@
-import { deniedReason, isNotYet } from '../../core/messages/tool-messages.ts'
+import { deniedReason, isNotYet, isMark } from '../../core/messages/tool-messages.ts'
 import type {
   CallApproval,
   CallNote,
   CallQuestion,
-  CallRecord,
   CallState,
   CallTold,
 } from '../../core/types/call.ts'
@@ -12,8 +11,7 @@ import { defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
-import type { CallDecision, Session, StoredResult } from '../../core/types/session.ts'
-import { isMark } from '../model-call/restore.ts'
+import type { CallDecision, CallRecord, Session, StoredResult } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
 import { questionsOf } from './places.ts'
 
@@ -25,24 +23,29 @@ import { questionsOf } from './places.ts'
  */
 export function callRecords(session: Session): readonly CallRecord[] {
   const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
-  return recordsOf(session).map((record) => {
-    const ticket = tickets.get(record.id)
-    return ticket === undefined ? record : { ...record, ticket }
-  })
+  const records: CallRecord[] = []
+  addRecords(records, session, tickets, '')
+  return records
 }
 
-function recordsOf(session: Session): readonly CallRecord[] {
+/** Adds the records of a session and of the agents inside. `prefix` is put before the ids. */
+function addRecords(
+  records: CallRecord[],
+  session: Session,
+  tickets: ReadonlyMap<string, string>,
+  prefix: string,
+): void {
   const facts = callFacts(session)
   const placed = placedCalls(session)
-  const last = new Map(placed.map((call) => [call.call.id, call]))
-  return placed.flatMap((place) => {
+  const last = new Map(placed.map((place) => [place.call.id, place]))
+  for (const place of placed) {
     const isLast = last.get(place.call.id) === place
-    const record = recordOf(place, isLast ? facts : undefined)
-    const { inner } = record
-    if (inner === undefined) return [record]
-    const calls = recordsOf(inner)
-    return [record, ...calls.map((call) => ({ ...call, id: `${record.id}/${call.id}` }))]
-  })
+    const id = prefix + place.call.id
+    const ticket = isLast ? tickets.get(id) : undefined
+    const record = recordOf(place, isLast ? facts : undefined, { id, ticket })
+    records.push(record)
+    if (record.inner !== undefined) addRecords(records, record.inner, tickets, `${id}/`)
+  }
 }
 
 /** A call in a thread, with the messages about it. */
@@ -108,7 +111,6 @@ function callFacts(session: Session): CallFacts {
   const { run, calls = {}, pendingApprovals, pendingToolCalls } = session
   const { halts = [], results = [], decisions = [], started = [], requested = [] } = run ?? {}
   const asked = [...questionsOf(session), ...halts.filter(({ reason }) => reason === 'ask_user')]
-  const idOf = ({ id }: { readonly id: string }): string => id
   const phase = run?.phase
   return {
     hasRun: phase !== undefined && phase !== 'between',
@@ -117,22 +119,30 @@ function callFacts(session: Session): CallFacts {
     questions: new Map(asked.map((halt) => [halt.toolCallId, halt])),
     decisions: new Map(decisions.map((decision) => [decision.call.id, decision])),
     started: new Set(started),
-    requested: new Set(requested.map(idOf)),
-    approvals: new Set(pendingApprovals.map(idOf)),
-    manual: new Set(pendingToolCalls.map(idOf)),
+    requested: idsOf(requested),
+    approvals: idsOf(pendingApprovals),
+    manual: idsOf(pendingToolCalls),
     inner: run?.inner ?? {},
     isWaiting: phase === 'waiting',
   }
 }
 
-function recordOf(place: PlacedCall, facts: CallFacts | undefined): CallRecord {
+function idsOf(calls: readonly { readonly id: string }[]): ReadonlySet<string> {
+  return new Set(calls.map(({ id }) => id))
+}
+
+function recordOf(
+  place: PlacedCall,
+  facts: CallFacts | undefined,
+  shown: { readonly id: string; readonly ticket: string | undefined },
+): CallRecord {
   const { id, name, arguments: args } = place.call
   const note = own(facts?.notes, id)
   const told = place.late ?? place.waiting ?? resultMessage(place, facts)
   const open = told === undefined ? openState(place, facts) : undefined
   const inner = open === undefined ? undefined : own(facts?.inner, id)
   return defined<CallRecord>({
-    id,
+    ...shown,
     name,
     arguments: args,
     state: told === undefined ? (open?.state ?? 'interrupted') : stateOf(told),
@@ -233,7 +243,7 @@ function approvalOf(
   }
   const args = message?.metadata?.['approvedArguments'] ?? decision?.call.arguments
   if (!isObject(args) || JSON.stringify(args) === JSON.stringify(call.arguments)) return undefined
-  return { decision: 'approved', arguments: args as JsonObject } // The metadata of messages is JSON.
+  return { decision: 'approved', arguments: args }
 }
 
 /** The own member of an object whose names come from outside. */

@@ -9,7 +9,7 @@ import {
 import { defined } from '../../core/types/guards.ts'
 import type { Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
-import { decisionOn, innerPlace, noteOf } from './places.ts'
+import { decisionOn, noteOf, ownPlace } from './places.ts'
 
 /** What a command that settles something may say about it. */
 export interface SettleOptions {
@@ -47,11 +47,15 @@ export interface Settlement {
   readonly at?: number
 }
 
+/** The options of a command that settles something, and when it was given, if that is known. */
+export interface GivenSettlement extends SettleOptions {
+  readonly at?: number | undefined
+}
+
 /** A settlement of what waits. */
 export function settlementOf(
   { ticket }: Pick<PendingCall, 'ticket'>,
-  { by }: SettleOptions,
-  at?: number,
+  { by, at }: GivenSettlement,
 ): Settlement {
   return defined<Settlement>({ ticket, by, at })
 }
@@ -104,8 +108,8 @@ export function wasSettled(session: Session, kind: PendingKind, toolCallId: stri
 
 /** What is kept of a call, also of one inside an agent. */
 function noteAt(session: Session, toolCallId: string): CallNote | undefined {
-  const place = innerPlace(session, toolCallId)
-  return place === undefined ? noteOf(session, toolCallId) : noteAt(place.session, place.id)
+  const own = ownPlace(session, toolCallId)
+  return noteOf(own.session, own.id)
 }
 
 /** Somebody has settled it: of two, one wins. */

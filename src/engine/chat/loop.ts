@@ -51,6 +51,7 @@ import {
   waitFor,
   type LoopState,
 } from './prepare.ts'
+import { waitsOf, withTickets } from './waits.ts'
 
 /**
  * The loop as a source of batches: one step, or with kind `chat` steps until one of them halts, then `chat_completed`.
@@ -175,8 +176,9 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
  * Folds events of the loop and its tools, and shows them to the caller's observer. If that throws, an `error` ends the run: what has
  * happened stays.
  */
-function emit({ context, state }: LoopState, given: Batch): Batch {
-  const batch = frozenEvents(given)
+function emit(loop: LoopState, given: Batch): Batch {
+  const { context, state } = loop
+  const batch = frozenEvents(withTickets(loop, given))
   let failure: StreamError | undefined
   for (const event of batch) {
     foldEvent(state, event)
@@ -402,6 +404,7 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   )
   // Those of agents are in its step, too. Late calls have none.
   const manual = last?.manualToolCalls ?? inner.manual
+  const pendingApprovals = [...state.approvals, ...inner.approvals]
   return defined<ChatOutcome>({
     outputText: turnText(state, last?.response),
     output: loop.output?.plain,
@@ -411,8 +414,9 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestion: asked?.question,
     pendingToolCallId: asked?.toolCallId,
     pendingQuestionOptions: asked?.options,
-    pendingApprovals: [...state.approvals, ...inner.approvals],
+    pendingApprovals,
     manualToolCalls: manual,
+    pending: waitsOf(loop, { halts, approvals: state.approvals, manual, inner: inner.pending }),
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),

@@ -33,7 +33,7 @@ import type { ProviderOptions } from '../../core/types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../core/types/request.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
-import type { CallDecision, RunProgress } from '../../core/types/session.ts'
+import type { CallDecision, RunProgress, Session } from '../../core/types/session.ts'
 import {
   buildRequest,
   mergeByName,
@@ -77,6 +77,8 @@ export interface LoopState extends LoopSettings {
   late: readonly Message[]
   /** The agents inside calls that an earlier run entered. */
   readonly inner: NonNullable<RunProgress['inner']>
+  /** What the session keeps of its calls: how often they have waited. */
+  readonly calls: NonNullable<Session['calls']>
   /** What `prepareStep` changes about the step under way. */
   changes: StepChanges | undefined
   /** The tools of the step under way, if `prepareStep` changed them. */
@@ -115,6 +117,7 @@ interface LoopStart {
   readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
+  readonly calls?: Session['calls'] | undefined
 }
 
 /** Settles everything that a loop needs. Nothing is sent. */
@@ -148,6 +151,7 @@ export function createLoop(
     decisions: frozen([...(start.decisions ?? []), ...approved]),
     late: frozen(start.late ?? []),
     inner: start.inner ?? {},
+    calls: start.calls ?? {},
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     changes: undefined,
     changedTools: undefined,

@@ -19,6 +19,7 @@ import {
   lateMessage,
   toolMessage,
 } from '../../core/messages/tool-messages.ts'
+import type { PendingCall } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import { innerEvent, innerSession, type StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -47,6 +48,7 @@ import type {
   ToolHalt,
 } from '../../core/types/results.ts'
 import type { StoredResult } from '../../core/types/session.ts'
+import { inCall, pendingCalls } from '../calls/pending.ts'
 import { enterInner } from './restore.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
@@ -188,6 +190,8 @@ export interface InnerPending {
   readonly halts: readonly ToolHalt[]
   readonly approvals: readonly PendingApproval[]
   readonly manual: readonly ToolCall[]
+  /** All of it, with tickets. */
+  readonly pending: readonly PendingCall[]
 }
 
 /** What the agents that this run has entered wait for. */
@@ -196,6 +200,7 @@ export function innerPending({ inner }: Collector): InnerPending {
   const halts: ToolHalt[] = []
   const approvals: PendingApproval[] = []
   const manual: ToolCall[] = []
+  const pending: PendingCall[] = []
   for (const { callId, base, state, entered } of inner) {
     const told = state.result
     // An agent that already waited when it was entered again has no event since.
@@ -206,6 +211,9 @@ export function innerPending({ inner }: Collector): InnerPending {
     if (!isNew || (asking === undefined && count === 0)) continue
     waiting.add(callId)
     const idOf = (id: string): string => `${callId}/${id}`
+    for (const one of told === undefined ? pendingCalls(base) : (told.pending ?? [])) {
+      pending.push(inCall(callId, one))
+    }
     const own = at.pendingApprovals.map((call) => ({ ...call, id: idOf(call.id) }))
     approvals.push(...own)
     manual.push(...at.manualToolCalls.map((call) => ({ ...call, id: idOf(call.id) })))
@@ -217,7 +225,7 @@ export function innerPending({ inner }: Collector): InnerPending {
     const [first] = own
     if (first !== undefined) halts.push({ reason: 'approval', toolCallId: first.id })
   }
-  return { waiting, halts, approvals, manual }
+  return { waiting, halts, approvals, manual, pending }
 }
 
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>

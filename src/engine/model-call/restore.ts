@@ -4,6 +4,7 @@ import {
   type Collector,
   type InnerRun,
 } from '../../core/answer/fold-answer.ts'
+import { isMark } from '../../core/messages/tool-messages.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { Session } from '../../core/types/session.ts'
 
@@ -79,16 +80,6 @@ function lastInput(messages: readonly Message[]): number {
 
 /** An empty answer. */
 const silence: Message = { role: 'assistant', content: '' }
-
-/** Whether a tool message marks a result that may still come. A call that the provider cut, or was reported as interrupted, has none. */
-export function isMark({ metadata }: Message): boolean {
-  const reason = metadata?.['reason']
-  return (
-    metadata?.['interrupted'] === true &&
-    metadata['reported'] !== true &&
-    (reason === 'interrupted' || reason === 'cancelled' || reason === 'error')
-  )
-}
 
 /** Whether a run that waited goes on with the calls of its last answer: something is left to run, to tell or to halt for. */
 export function goesOn({ run, thread }: Session): boolean {

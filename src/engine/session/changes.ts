@@ -19,6 +19,7 @@ import {
   notYetMessage,
   reportedMessage,
   toLateMessage,
+  isMark,
 } from '../../core/messages/tool-messages.ts'
 import {
   assertValid,
@@ -81,11 +82,12 @@ import {
   settlementOf,
   wasSettled,
   withSettled,
+  type GivenSettlement,
   type SettleOptions,
   type Settlement,
 } from '../calls/settle.ts'
 import { toDecision, type ThreadInput } from '../chat/prepare.ts'
-import { goesOn, isMark } from '../model-call/restore.ts'
+import { goesOn } from '../model-call/restore.ts'
 import {
   pickInner,
   untoldUsage,
@@ -199,7 +201,12 @@ export function replied(
   const { content } = message
   assertValid('invalid_message', within('content', reasoningIssues(content)))
   if (question !== undefined) {
-    return answered(session, question.call.id, content, settlementOf(question, to, given.at))
+    return answered(
+      session,
+      question.call.id,
+      content,
+      settlementOf(question, { by: to.by, at: given.at }),
+    )
   }
   if (content.length === 0) {
     const goOn = '; Session.resume goes on without new words'
@@ -462,17 +469,8 @@ export function approved(
   options: ApproveOptions = {},
 ): Session {
   assertValid('invalid_options', approveOptions(options))
-  return approvedAt(session, toolCallId, options)
-}
-
-function approvedAt(
-  session: Session,
-  toolCallId: string,
-  { arguments: args, ...options }: ApproveOptions,
-  at?: number,
-): Session {
-  const approval = args === undefined ? true : { arguments: args }
-  return decided(session, 'approve', toolCallId, approval, options, at)
+  const { arguments: args, ...given } = options
+  return decided(session, toolCallId, args === undefined ? true : { arguments: args }, given)
 }
 
 /** The options of `Session.approve`. */
@@ -493,39 +491,27 @@ export function deniedCall(
   reason: string = '',
   options: SettleOptions = {},
 ): Session {
-  return deniedAt(session, toolCallId, reason, options)
-}
-
-function deniedAt(
-  session: Session,
-  toolCallId: string,
-  reason: string,
-  options: SettleOptions,
-  at?: number,
-): Session {
   assertValid('invalid_options', within('reason', text(reason)))
   assertSettleOptions(options)
-  return decided(session, 'deny', toolCallId, { deny: reason }, options, at)
+  return decided(session, toolCallId, { deny: reason }, options)
 }
 
 function decided(
   session: Session,
-  operation: Operation,
   toolCallId: string,
   approval: Approval,
-  options: SettleOptions,
-  at: number | undefined,
+  given: GivenSettlement,
 ): Session {
   assertValid('invalid_options', within('toolCallId', someText(toolCallId)))
   assertValid('invalid_session', validateSession(session))
-  const open = openWait(session, 'approval', toolCallId, options)
+  const open = openWait(session, 'approval', toolCallId, given)
   if (open === undefined && wasSettled(session, 'approval', toolCallId)) {
     throw settledBefore(session, 'approval', toolCallId)
   }
-  assertLegal(session, operation)
+  assertLegal(session, approval !== true && 'deny' in approval ? 'deny' : 'approve')
   if (open === undefined)
     throw unknownCall('wait for approval', toolCallId, session.pendingApprovals)
-  return withApproval(session, toolCallId, approval, settlementOf(open, options, at))
+  return withApproval(session, toolCallId, approval, settlementOf(open, given))
 }
 
 /** The session with a decision about a call of its own, or of an agent inside. It replaces an earlier one. */
@@ -752,7 +738,7 @@ export function applyCommand(session: Session, command: SessionCommand): Session
         assertValid('invalid_message', within('content', resultParts(command.content)))
       }
       const { content, toolCallId, answers, by, implied, context, metadata, at } = command
-      if (at !== undefined) assertValid('invalid_options', within('at', time(at)))
+      assertTime(at)
       const words = replied(session, content, { toolCallId, answers, by }, { at, implied })
       const next = at === undefined ? words : withTime(words, session, at)
       assertValid('invalid_options', within('context', jsonObject(context ?? {})))
@@ -765,13 +751,17 @@ export function applyCommand(session: Session, command: SessionCommand): Session
     }
     case 'approve': {
       const { toolCallId, arguments: args, ticket, by, at } = command
-      const options = defined<ApproveOptions>({ arguments: args, ticket, by })
-      assertValid('invalid_options', approveOptions(options))
-      return approvedAt(session, toolCallId, options, at)
+      assertValid('invalid_options', approveOptions(defined({ arguments: args, ticket, by })))
+      assertTime(at)
+      const approval = args === undefined ? true : { arguments: args }
+      return decided(session, toolCallId, approval, { ticket, by, at })
     }
     case 'deny': {
       const { toolCallId, reason = '', ticket, by, at } = command
-      return deniedAt(session, toolCallId, reason, { ticket, by }, at)
+      assertValid('invalid_options', within('reason', text(reason)))
+      assertSettleOptions({ ticket, by })
+      assertTime(at)
+      return decided(session, toolCallId, { deny: reason }, { ticket, by, at })
     }
     case 'submitToolResult': {
       const { toolCallId, parts, isError, ticket, by } = command
@@ -787,6 +777,10 @@ export function applyCommand(session: Session, command: SessionCommand): Session
 }
 
 const time: Check = must('a number of milliseconds', Number.isFinite)
+
+function assertTime(at: number | undefined): void {
+  if (at !== undefined) assertValid('invalid_options', within('at', time(at)))
+}
 
 /** The session in which the user's words that an earlier one does not have are marked with their time. */
 function withTime(session: Session, { thread: { messages: known } }: Session, at: number): Session {

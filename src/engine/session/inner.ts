@@ -1,10 +1,11 @@
 import type { ToolEvent } from '../../core/types/events.ts'
-import { defined } from '../../core/types/guards.ts'
+import { assertNever, defined } from '../../core/types/guards.ts'
 import { callOf, type Message } from '../../core/types/message.ts'
 import { addUsage, type Usage } from '../../core/types/response.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
 import type { RunProgress, Session } from '../../core/types/session.ts'
-import { questionsOf, sessionCall } from '../calls/places.ts'
+import { askedUnderWay, pendingCalls } from '../calls/pending.ts'
+import { questionsOf } from '../calls/places.ts'
 
 // Agents inside the calls of a session. Their sessions are the truth; what the outer one says that it waits for is derived from them.
 
@@ -60,30 +61,32 @@ export function withInnerPending(
  */
 export function waitingEvents(session: Session, prefix: string = ''): readonly WaitingEvent[] {
   const { halts = [], requested = [] } = session.run ?? {}
-  const isUnderWay = session.status === 'idle'
-  const questions = isUnderWay
-    ? halts.filter(({ reason }) => reason === 'ask_user')
-    : questionsOf(session)
-  const approvals = isUnderWay ? requested : session.pendingApprovals
-  return [
-    ...questions.map(({ toolCallId, question = '', options = {} }): WaitingEvent => ({
-      type: 'ask_user_requested',
-      toolCallId: prefix + toolCallId,
-      toolName: sessionCall(session, toolCallId)?.name ?? '',
-      question,
-      options,
-    })),
-    ...approvals.map(({ reason, ...own }) => {
-      const call = { ...own, id: prefix + own.id }
-      return defined<WaitingEvent>({
-        type: 'approval_requested',
-        toolCallId: call.id,
-        toolName: call.name,
-        call,
-        reason,
-      })
-    }),
-  ]
+  const own = new Set([
+    ...halts.map(({ toolCallId }) => toolCallId),
+    ...requested.map(({ id }) => id),
+  ])
+  const asked =
+    session.status === 'idle'
+      ? askedUnderWay(session).filter(({ call }) => own.has(call.id))
+      : pendingCalls(session)
+  return asked.flatMap(
+    ({ kind, ticket, call: { id, ...rest }, question, reason }): WaitingEvent[] => {
+      const call = { ...rest, id: prefix + id }
+      const request = { toolCallId: call.id, toolName: call.name, ticket }
+      switch (kind) {
+        case 'question': {
+          const { text = '', options = {} } = question ?? {}
+          return [{ type: 'ask_user_requested', ...request, question: text, options }]
+        }
+        case 'approval':
+          return [defined<WaitingEvent>({ type: 'approval_requested', ...request, call, reason })]
+        case 'result':
+          return []
+        default:
+          return assertNever(kind)
+      }
+    },
+  )
 }
 
 type WaitingEvent = Extract<ToolEvent, { type: 'ask_user_requested' | 'approval_requested' }>

@@ -16,6 +16,7 @@ import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
+import { pendingCalls } from '../calls/pending.ts'
 import { innerPlace, sessionCall } from '../calls/places.ts'
 import { contextOfCall } from '../chat/answering-engine.ts'
 import {
@@ -347,7 +348,7 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
-  const start = { ...counts, state, decisions, late, inner }
+  const start = { ...counts, state, decisions, late, inner, calls: from.calls }
   const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
@@ -547,6 +548,7 @@ function resting<Result extends ChatResult>(
     pendingQuestionOptions,
     pendingApprovals: session.pendingApprovals,
     manualToolCalls: session.pendingToolCalls,
+    pending: pendingCalls(session),
     usage: untoldUsage(session.run),
     metadata: {},
   })

@@ -1,4 +1,4 @@
-import { givenAnswer } from '../../core/messages/tool-messages.ts'
+import { givenAnswer, isMark } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -6,7 +6,7 @@ import type { Image, MediaFile } from '../../core/types/media.ts'
 import { messageText, type Message, type Role } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
-import { isMark, restore } from '../model-call/restore.ts'
+import { restore } from '../model-call/restore.ts'
 import {
   isUsersOwn,
   messageTime,
