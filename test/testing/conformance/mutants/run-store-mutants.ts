@@ -18,10 +18,10 @@ import type { Mutant } from './mutant.ts'
 const original = readFileSync(join(root, 'src/durable/stores/memory-store.ts'), 'utf8')
 
 const modules: Readonly<Record<string, unknown>> = {
-  '../core/clock.ts': clock,
-  '../schema/checks.ts': checks,
-  '../session/saved.ts': saved,
-  '../types/guards.ts': guards,
+  '../../core/base/clock.ts': clock,
+  '../../core/schema/checks.ts': checks,
+  '../../core/types/guards.ts': guards,
+  '../../engine/session/saved.ts': saved,
   './run-store.ts': runStore,
   './session-store.ts': sessionStore,
 }
@@ -641,6 +641,11 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   ),
 ]
 
+/** The memory store as the mutants are made, without a defect. */
+export const unchangedRunStore: RunStoreHarness = memoryRunHarness(
+  made('export function memoryStore', 'export function memoryStore', (source) => source),
+)
+
 /** A memory store whose source has another piece in the place of one. */
 function mutant(
   defect: string,
@@ -711,8 +716,13 @@ function made(
   })
   const exported: { memoryStore?: (options: MemoryStoreOptions) => RunStore } = {}
   const run = compileFunction(outputText, ['require', 'exports', 'nextTurn'])
-  run((name: string) => modules[name], exported, nextTurn)
+  run(moduleOf, exported, nextTurn)
   const { memoryStore } = exported
   if (memoryStore === undefined) throw new Error('memory-store.ts has no memoryStore any more')
   return memoryStore
+}
+
+function moduleOf(name: string): unknown {
+  if (Object.hasOwn(modules, name)) return modules[name]
+  throw new Error(`memory-store.ts imports ${name}, which the mutants do not have`)
 }
