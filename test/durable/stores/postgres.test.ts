@@ -77,8 +77,8 @@ for (const { title, missing, open } of clients) {
 
     test('tables of version 0.2 need migrate, and keep what they have', async () => {
       const schema = `${place.schema}_old`
-      const { pool, close } = open()
-      const store = postgresStore(pool, { schema })
+      const client = open()
+      const store = postgresStore(client.pool, { schema })
       try {
         await store.migrate()
         await store.push('s', { type: 'resume' }, { key: 'k' })
@@ -88,7 +88,7 @@ for (const { title, missing, open } of clients) {
           `alter table "${schema}".allm_commands drop column slot`,
           `delete from "${schema}".allm_migrations where version > 1`,
         ]) {
-          await pool.query(back, [])
+          await client.pool.query(back, [])
         }
         await expect(store.push('s', { type: 'resume' })).rejects.toThrow('await store.migrate()')
         await store.migrate()
@@ -103,7 +103,7 @@ for (const { title, missing, open } of clients) {
         expect(await store.readInbox('s')).toHaveLength(2)
       } finally {
         await place.pool.query(`drop schema "${schema}" cascade`, [])
-        await close()
+        await client.close()
       }
     })
 
