@@ -191,8 +191,8 @@ export function statementsOf(
     )
     select version::float8 as version, ${hint('$1::text')} from saved`
 
-  /** Whether a command goes from the log. */
-  const isOld = '(c.taken_at < cuts.before and c.position <= cuts.cut)'
+  /** Whether a prune removes the command `c` from the log. */
+  const isOld = '((c.taken_at < cuts.before and c.position <= cuts.cut) is true)'
 
   /** $1 id, $2 after, $3 limit. Numbers have no gaps, so the end of the page is known, and no more than the page is read. */
   const key = `(select key from ${sessions} where id = $1::text)`
@@ -263,7 +263,10 @@ export function statementsOf(
       )
       returning id, token::float8 as token, due_at::float8 as due_at, wait_ms::float8 as wait_ms, ${hint('id')}`,
 
-    /** $1 id, $2 command, $3 key, $4 ifIdle, $5 slot. Of two with one slot at the same moment the second meets the index, and its statement fails. */
+    /**
+     * $1 id, $2 command, $3 key, $4 ifIdle, $5 slot. Of two with one slot at the same moment the second
+     * violates the unique index, so its statement fails, and is repeated.
+     */
     push: `with known as (
         select (
           select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.key = ${hash('$3')}
@@ -358,9 +361,11 @@ export function statementsOf(
       -- A command without a position is not in the log. It only has its slot.
       keys_gone as (
         update ${commands} c set
-          key = case when c.at >= cuts.before then c.key end, position = case when not coalesce(${isOld}, false) then c.position end
-        from cuts
-        where c.session = cuts.key and case when coalesce(${isOld}, false) then c.slot is not null else c.key is not null and c.at < cuts.before end
+          key = case when c.at >= cuts.before then c.key end,
+          position = case when not ${isOld} then c.position end
+        from cuts where c.session = cuts.key and (
+          c.key is not null and c.at < cuts.before and not ${isOld} or c.slot is not null and ${isOld}
+        )
         returning c.session
       ),
       snapshots_gone as (

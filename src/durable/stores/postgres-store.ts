@@ -202,7 +202,7 @@ export function postgresStore(
     const values = [id, JSON.stringify(command), keyText(key), ifIdle, keyText(slot)]
     for (let attempt = 1; ; attempt++) {
       const row = await rowOf<PushColumns>(what, sql.push, values).catch((thrown: unknown) => {
-        // The same key or slot came at the same time, and was first. Nothing of this statement was stored.
+        // The same key or slot came at the same time, and was first. This statement stored nothing.
         if (attempt < mostAttempts && isUniqueViolation(thrown)) return undefined
         throw thrown
       })

@@ -14,7 +14,7 @@ import type { RunStore } from './run-store.ts'
  *     k:id    set       the keys of commands, sorted by time
  *     d:id    hash      the digests of the commands with keys
  *     h:id    hash      the slots: a time, a blank, the command that has it
- *     w:id    hash      the slots of the commands in the inbox, by the numbers that they will have in the log
+ *     w:id    hash      the slots of commands in the inbox, by their numbers in the log to come
  *
  * and of all sessions: `ids` (sorted by bytes, for lists), `due` (sorted by the time at which they are due, or their lease ends), `logs`
  * (sorted by the time before which there is nothing to prune), `token` (the last one), and for a short time `n:…`, the replies to writes that

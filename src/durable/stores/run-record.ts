@@ -162,8 +162,8 @@ export interface Given extends Pick<PushOptions, 'key' | 'ifIdle'> {
 }
 
 /**
- * Makes room for a command that its caller puts into the inbox. Changes nothing, and tells why, if it came before with its key, or if another
- * command has its slot.
+ * Makes room for a command that its caller puts into the inbox. Changes nothing, and returns why, if
+ * it came before with its key, or if another command has its slot.
  */
 export function receive(
   id: string,

@@ -30,9 +30,11 @@ import type { Lease, SessionStore } from './session-store.ts'
  * **The inbox** has the commands that were given and are not applied yet, in order. `save` with `taken` removes the first ones in
  * the write that stores their effect, and moves them to the log.
  *
- * **Slots** let one of several commands win, whichever processes give them. A command that is pushed with a slot has it from the write that
- * stores it. It keeps it when it is applied and when the log is pruned, as long as the session exists. A save that logs it as refused frees
- * its slot in the same write. A session has any number of slots, and those of two sessions have nothing to do with each other.
+ * **Slots** let the first of several commands win, whichever processes give them. A command that is
+ * pushed with a slot has it from the write that stores it. It keeps the slot when it is applied and
+ * when the log is pruned, as long as the session exists. A save that logs the command as refused frees
+ * the slot in the same write. The slots of a session are independent of each other, and of those of
+ * other sessions.
  *
  * **The log** has the events of the session, numbered 1, 2, 3 … without gaps, and the commands that were taken, numbered by themselves.
  *
@@ -60,14 +62,16 @@ export interface RunStore extends SessionStore {
   claim(options: AcquireOptions): Promise<{ id: string; lease: AcquiredLease } | undefined>
 
   /**
-   * Adds a command to the inbox; an unknown id gets one. What is not stored changes nothing, and the reason is looked for in this order:
+   * Adds a command to the inbox; an unknown id gets one. Returns `true` if the command was stored.
+   * Compare with `true`: a `SlotTaken` is an object. Otherwise nothing is changed, for the first reason
+   * of these:
    *
-   * 1. The same command came before with the same `key`: returns `false`, so that a repeated command never hears that it lost to itself.
-   *    Another one with that key is refused with `SessionError` `key_reused` (see `commandDigest`).
+   * 1. The same command came before with the same `key`: returns `false`, so that a client that repeats
+   *    the command that won is not told that it lost. Another command with that key is refused with
+   *    `SessionError` `key_reused` (see `commandDigest`).
    * 2. With `ifIdle` a running session refuses with `SessionError` `busy`.
-   * 3. Another command has the `slot`: returns that command. Of several pushes at the same moment exactly one is stored.
-   *
-   * Returns `true` if the command was stored. Compare with `true`: a `SlotTaken` is an object.
+   * 3. Another command has the `slot`: returns that command. Of several pushes at the same moment
+   *    exactly one is stored.
    */
   push(id: string, command: SessionCommand, options?: PushOptions): Promise<boolean | SlotTaken>
   /** Whether a command with this key came before. If it was not the one that is given, it is refused as by `push`. */
@@ -145,8 +149,8 @@ export interface PushOptions {
   /** Only while the session is not running. Decided in the same write. */
   readonly ifIdle?: boolean | undefined
   /**
-   * Only if no command of the session has this slot: a string of 1 to 200 characters. Slots outlive keys, so a command that is repeated
-   * after its key was pruned is answered with itself.
+   * Only if no command of the session has this slot, a string of 1 to 200 characters. Slots outlive
+   * keys: the command that has the slot gets itself when it is repeated after its key was pruned.
    */
   readonly slot?: string | undefined
 }

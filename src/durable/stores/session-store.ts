@@ -74,8 +74,9 @@ export interface SaveOptions {
   /** How many commands of the inbox this save has applied. They are removed, and logged before the events. */
   readonly taken?: number | undefined
   /**
-   * Why the commands that are taken are not applied: they were not legal any more. It holds for all of them, so a write takes either commands that are
-   * applied or commands that are refused. The slots of those that are refused are free again.
+   * Why the commands that are taken were not applied: they were not legal any more. It holds for all
+   * of them, so a write takes either commands that were applied or commands that were refused. The
+   * slots of refused commands are free again.
    */
   readonly refused?: ErrorData | undefined
   /** The session is the first one of a run. It is kept with the log, so that later ones can be rebuilt from it. */

@@ -22,8 +22,8 @@ import { matchesRow, type ListOptions, type SessionRow } from './session-store.t
  *     sessions    one short row for each session: its version and status, the counters of its log and inbox, its lease
  *     texts       the session itself and its metadata, apart, so that a renewal or an appended event does not write them again
  *     events      the log of events
- *     commands    the inbox and the log of commands: those with a number above `last_command` wait. One that was pruned from the log and has a
- *                 slot stays, without a position
+ *     commands    the inbox and the log of commands: those with a number above `last_command` wait.
+ *                 A command that was pruned from the log and has a slot stays, without a position
  *     snapshots   the first sessions of the runs in the log
  *
  * The other tables refer to a session by `key`, a number that is never used twice. So nothing of a session that was deleted can

@@ -181,7 +181,7 @@ async function outcomeOf(work: Promise<unknown> | undefined): Promise<unknown> {
   }
 }
 
-/** Everything that can be seen of the session, without times. The slot is looked at last, because the look may take it. */
+/** Everything that can be seen of the session, without times. The slot is last: the look may take it. */
 async function lookAt(store: RunStore) {
   const state = await store.look('s')
   const log = await store.readEvents('s', { commands: true })

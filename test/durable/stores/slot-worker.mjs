@@ -1,7 +1,7 @@
-// A process that gives one command after the other to a store, on demand, for `slot-processes.test.ts`.
+// A process that pushes commands to a store, on demand, for `slot-processes.test.ts`.
 // usage: node slot-worker.mjs KIND PLACE
 //   KIND PLACE   file DIRECTORY, sqlite FILE, postgres URL#SCHEMA, or redis URL#PREFIX
-// Each line of stdin is JSON: {id, command, slot}. The outcome of its push is a line of stdout, as JSON.
+// Each line of stdin is JSON: {id, command, slot}. The outcome of its push is a line of stdout.
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { fileStore, postgresStore, redisStore, sqliteStore } from 'allm-ts/stores'
