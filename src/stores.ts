@@ -24,6 +24,7 @@ export type {
   ReleaseOptions,
   RunState,
   RunStore,
+  SlotTaken,
   Snapshot,
 } from './durable/stores/run-store.ts'
 export type {

@@ -16,7 +16,7 @@ export const projects = {
     'test/bridges/ai-sdk/conformance.test.ts',
     'test/bridges/mcp/servers.test.ts',
     'test/durable/queues/**/*.test.ts',
-    'test/durable/stores/{postgres,redis,sql-processes}*.test.ts',
+    'test/durable/stores/{postgres,redis,sql-processes,slot-processes}*.test.ts',
     'test/middleware/conformance.test.ts',
     'test/testing/conformance/**/*.test.ts',
   ],

@@ -217,8 +217,8 @@ export function createRuns(options: RunsOptions): Runs {
     // What is given is rung for below.
     if (busyAs === 'interrupt' && !waits) await askToStop(id)
     const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
-    const isNew = await store.push(id, command, defined({ key, ifIdle }))
-    if (!isNew) return repeated()
+    const stored = await store.push(id, command, defined({ key, ifIdle }))
+    if (stored !== true) return repeated()
     await ring(id, before?.running !== true)
     return { lastEventId, duplicate: false }
   }

@@ -34,7 +34,7 @@ import {
   recordOf,
   type Fields,
   type FileRecord,
-  type QueuedCommand,
+  type GivenCommand,
 } from './file-record.ts'
 import { storedSession } from './session-store.ts'
 
@@ -339,12 +339,12 @@ async function writeParts(
 ): Promise<boolean> {
   const { folder, entry, made } = destination
   if (line !== undefined && !(await appendLine(disk, destination, record, line))) return false
-  for (const [index, { at, text = '' }] of record.inbox.entries()) {
+  for (const [index, { text = '', ...given }] of record.inbox.entries()) {
     if (text.length <= longCommand) continue
     const file = `${entry.number}.${entry.life}.${randomId('file')}.command`
     made.push(file)
     if (!(await wrote(disk, `${folder}/${file}`, text))) return false
-    record.inbox[index] = { at, file }
+    record.inbox[index] = { ...given, file }
   }
   if (first === true) {
     const { updatedAt: at, folded: lastEventId } = record
@@ -353,11 +353,11 @@ async function writeParts(
   return true
 }
 
-/** A command of the inbox as JSON, or `undefined` if its file is missing. */
+/** A command as JSON, or `undefined` if its file is missing. */
 export async function readCommand(
   { files }: Disk,
   folder: string,
-  { text, file }: QueuedCommand,
+  { text, file }: GivenCommand,
 ): Promise<string | undefined> {
   return text ?? found(files.readFile(`${folder}/${file}`, 'utf8'))
 }

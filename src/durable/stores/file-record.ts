@@ -20,7 +20,9 @@ import type { KnownKey } from './run-store.ts'
 /** What the newest entry of a session says: the first line of a file, or two of them. */
 export interface FileRecord extends RunRecord {
   readonly id: string
-  inbox: QueuedCommand[]
+  inbox: GivenCommand[]
+  /** The commands that were applied and have slots. */
+  slots: GivenCommand[]
   /** When the last event was stored. */
   lastEventAt: number
   /** The parts of the log, in order. */
@@ -31,11 +33,13 @@ export interface FileRecord extends RunRecord {
   gone: boolean
 }
 
-/** A command in the inbox: its text, or the file that has it if it is long. */
-export interface QueuedCommand {
+/** A command that was given: its text, or the file that has it if it is long. */
+export interface GivenCommand {
   readonly at: number
   readonly text?: string
   readonly file?: string
+  /** The slot that it has. */
+  readonly slot?: string
 }
 
 /** The bytes of a file that are a part of the log. Bytes after `to` do not count. */
@@ -61,16 +65,25 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** The record of a session that has no entry. */
 export function newRecord(id: string, now: number): FileRecord {
-  return { ...emptyRecord(now), id, lastEventAt: 0, log: [], snapshots: [], gone: false }
+  const lists = { slots: [], log: [], snapshots: [] }
+  return { ...emptyRecord(now), id, lastEventAt: 0, ...lists, gone: false }
 }
 
 /** Every file that an entry needs besides itself. */
-export function filesOf({ log, snapshots, inbox }: FileRecord): readonly string[] {
+export function filesOf({ log, snapshots, inbox, slots }: FileRecord): readonly string[] {
   return [
     ...log.map(({ file }) => file),
     ...snapshots.map(({ entry }) => entry),
-    ...inbox.flatMap(({ file }) => file ?? []),
+    ...[...inbox, ...slots].flatMap(({ file }) => file ?? []),
   ]
+}
+
+/** The command that has a slot: it waits, or it was applied. */
+export function slotHolder(
+  { inbox, slots }: FileRecord,
+  slot: string | undefined,
+): GivenCommand | undefined {
+  return slot === undefined ? undefined : [...inbox, ...slots].find((given) => given.slot === slot)
 }
 
 /** The line of an entry with a whole record. */
@@ -102,6 +115,7 @@ function fieldsOf(record: FileRecord): Fields {
     lastEventAt: record.lastEventAt || undefined,
     lastCommandId: record.lastCommandId || undefined,
     inbox: inbox.length > 0 ? inbox : undefined,
+    slots: record.slots.length > 0 ? record.slots : undefined,
     keys: keys.size > 0 ? [...keys].map(savedKey) : undefined,
     token: record.token || undefined,
     owner,
@@ -138,6 +152,7 @@ export function recordOf(fields: Fields): FileRecord | undefined {
     // Lists of its own: the fields stay as they are, for the comparison with what is written next.
     keys: new Map((saved.keys ?? []).map(([key, at, digest]) => [key, { at, digest }])),
     inbox: [...(saved.inbox ?? [])],
+    slots: [...(saved.slots ?? [])],
     log: [...(saved.log ?? [])],
     snapshots: [...(saved.snapshots ?? [])],
   }
@@ -174,6 +189,10 @@ const savedKeyCheck: Check = must('a key, its time and a digest', (value) => {
   return typeof key === 'string' && Number.isFinite(at) && typeof digest === 'string'
 })
 
+const givenCommands: Check = listOf(
+  shape({ at: time }, { text, file: nameOf('command'), slot: someText }),
+)
+
 const legalFields = shape(
   {
     id: someText,
@@ -187,7 +206,8 @@ const legalFields = shape(
     lastEventId: counter,
     lastEventAt: time,
     lastCommandId: counter,
-    inbox: listOf(shape({ at: time }, { text, file: nameOf('command') })),
+    inbox: givenCommands,
+    slots: givenCommands,
     keys: listOf(savedKeyCheck),
     token: counter,
     owner: text,

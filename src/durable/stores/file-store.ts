@@ -32,7 +32,7 @@ import {
   type Place,
 } from './file-folder.ts'
 import { cutLog, lastEventBefore, readEntries, type NewLine } from './file-log.ts'
-import { newRecord, type FileRecord } from './file-record.ts'
+import { newRecord, slotHolder, type FileRecord, type GivenCommand } from './file-record.ts'
 import {
   askToStop,
   assertOwned,
@@ -50,6 +50,7 @@ import {
 } from './run-record.ts'
 import {
   assertAcquireOptions,
+  assertPushOptions,
   refuseGap,
   refuseReuse,
   type AcquiredLease,
@@ -62,6 +63,7 @@ import {
   type ReadEventsOptions,
   type RunState,
   type RunStore,
+  type SlotTaken,
   type Snapshot,
 } from './run-store.ts'
 import {
@@ -146,8 +148,10 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Ru
       return typed('no session can be claimed', () => claim(disk, options))
     },
 
-    push: async (id, command, options = {}) =>
-      run(id, 'given a command', () => push(disk, id, command, options)),
+    push: async (id, command, options = {}) => {
+      assertPushOptions(options)
+      return run(id, 'given a command', () => push(disk, id, command, options))
+    },
     knowsKey: async (id, key, command) =>
       run(id, 'read', async () => {
         const known = (await readRecord(disk, id))?.keys.get(key)
@@ -227,6 +231,8 @@ async function save(
       const command = await readCommand(disk, current.folder, queued)
       if (command === undefined) return undefined
       commands.push(command)
+      // One that is refused loses its slot.
+      if (queued.slot !== undefined && refused === undefined) record.slots.push(queued)
     }
     const line = addToLog(record, { at: now, commands, refused, events })
     const version = record.version + 1
@@ -376,14 +382,21 @@ async function push(
   disk: Disk,
   id: string,
   command: SessionCommand,
-  options: PushOptions,
-): Promise<boolean> {
+  { key, ifIdle, slot }: PushOptions,
+): Promise<boolean | SlotTaken> {
   const text = JSON.stringify(command)
-  return change<boolean>(disk, id, async (current) => {
+  return change<boolean | SlotTaken>(disk, id, async (current) => {
     const now = disk.clock.now()
     const { record = newRecord(id, now) } = assertReadable(id, current)
-    if (!receive(id, record, { ...options, command }, now)) return { result: false }
-    record.inbox.push({ at: now, text })
+    const holder = slotHolder(record, slot)
+    const given = { command, key, ifIdle, isSlotTaken: holder !== undefined }
+    const outcome = receive(id, record, given, now)
+    if (outcome === 'slot_taken' && holder !== undefined) {
+      const taken = await commandOf(disk, id, current.folder, holder)
+      return taken && { result: { taken: false, command: taken, at: holder.at } }
+    }
+    if (outcome !== 'received') return { result: false }
+    record.inbox.push(defined<GivenCommand>({ at: now, text, slot }))
     return { result: true, record }
   })
 }
@@ -392,21 +405,29 @@ async function readInbox(disk: Disk, id: string): Promise<readonly InboxEntry[]>
   return inspect(disk, id, async (place) => {
     const inbox: InboxEntry[] = []
     for (const queued of readableRecord(id, place)?.inbox ?? []) {
-      const command = await readCommand(disk, place.folder, queued)
+      const command = await commandOf(disk, id, place.folder, queued)
       if (command === undefined) return undefined
-      const parsed = parseJson(command)
-      if (parsed === undefined) {
-        const path = `${place.folder}/${queued.file}`
-        throw unreadable(
-          id,
-          path,
-          'is not a command: restore it from a backup, or delete the session',
-        )
-      }
-      inbox.push({ at: queued.at, command: parsed as SessionCommand }) // Written by `push`.
+      inbox.push({ at: queued.at, command })
     }
     return inbox
   })
+}
+
+/** A command that was given, or `undefined` if its file is missing. */
+async function commandOf(
+  disk: Disk,
+  id: string,
+  folder: string,
+  given: GivenCommand,
+): Promise<SessionCommand | undefined> {
+  const command = await readCommand(disk, folder, given)
+  if (command === undefined) return undefined
+  const parsed = parseJson(command)
+  if (parsed === undefined) {
+    const why = 'is not a command: restore it from a backup, or delete the session'
+    throw unreadable(id, `${folder}/${given.file}`, why)
+  }
+  return parsed as SessionCommand // Written by `push`.
 }
 
 async function requestStop(disk: Disk, id: string): Promise<void> {

@@ -8,6 +8,7 @@ import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
 import {
   assertAcquireOptions,
+  assertPushOptions,
   busy,
   commandDigest,
   leaseLost,
@@ -23,6 +24,7 @@ import {
   type ReadEventsOptions,
   type RunState,
   type RunStore,
+  type SlotTaken,
 } from './run-store.ts'
 import {
   assertListOptions,
@@ -175,7 +177,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       return id === undefined || lease === undefined ? undefined : { id, lease }
     },
 
-    push: async (id, command, { key, ifIdle } = {}) => {
+    push: async (id, command, options = {}) => {
+      assertPushOptions(options)
+      const { key, ifIdle, slot } = options
       const text = JSON.stringify(command)
       const now = clock.now()
       const record = recordOf(id)
@@ -185,8 +189,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
         return false
       }
       if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
+      const holder = slot === undefined ? undefined : record.slots.get(slot)
+      if (holder !== undefined) return toSlotTaken(holder)
       if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
-      record.inbox.push({ at: now, text })
+      if (slot !== undefined) record.slots.set(slot, { at: now, text })
+      record.inbox.push({ at: now, text, slot })
       if (!isLive(record, now)) record.dueAt = Math.min(record.dueAt ?? now, now)
       changed(id)
       return true
@@ -264,14 +271,21 @@ interface StoredRecord {
   commands: StoredCommand[]
   /** The first sessions of the runs in the log. */
   snapshots: { readonly at: number; readonly text: string; readonly lastEventId: number }[]
-  inbox: { readonly at: number; readonly text: string }[]
+  inbox: (GivenCommand & { readonly slot: string | undefined })[]
   readonly keys: Map<string, KnownKey>
+  /** The commands that have slots. */
+  readonly slots: Map<string, GivenCommand>
   token: number
   /** Set while there is a lease, live or expired. */
   owner?: string | undefined
   /** The end of the lease, or else the time at which the session is due. Absent at rest. */
   dueAt?: number | undefined
   stop: boolean
+}
+
+interface GivenCommand {
+  readonly at: number
+  readonly text: string
 }
 
 interface StoredEvent {
@@ -300,6 +314,7 @@ function emptyRecord(now: number): StoredRecord {
     snapshots: [],
     inbox: [],
     keys: new Map(),
+    slots: new Map(),
     token: 0,
     stop: false,
   }
@@ -316,7 +331,8 @@ function isEmpty({ version, inbox, keys, lastEventId }: StoredRecord): boolean {
 }
 
 function take(record: StoredRecord, count: number, at: number, refused?: ErrorData): void {
-  for (const { text } of record.inbox.splice(0, count)) {
+  for (const { text, slot } of record.inbox.splice(0, count)) {
+    if (slot !== undefined && refused !== undefined) record.slots.delete(slot)
     record.lastCommandId++
     const { lastCommandId: id, lastEventId: position } = record
     record.commands.push({ id, at, text, position, refused })
@@ -372,6 +388,10 @@ function entriesOf(
     entries.push(toEventEntry(event))
   }
   return [...entries, ...given.map(toCommandEntry)].slice(0, limit)
+}
+
+function toSlotTaken({ at, text }: GivenCommand): SlotTaken {
+  return { taken: false, command: JSON.parse(text) as SessionCommand, at } // Written by `push`.
 }
 
 function toEventEntry({ id, at, text }: StoredEvent): EventEntry {

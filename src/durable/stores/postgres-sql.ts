@@ -36,7 +36,7 @@ export function tablesOf(schema: string | undefined, prefix: string): PostgresTa
  * lets one process after another in. A new version of the tables is a new step; steps that were released stay as they are.
  */
 export function migration(tables: PostgresTables, schema: string | undefined): string {
-  const steps = [firstTables(tables)]
+  const steps = [firstTables(tables), slots(tables)]
   const lock = `${schema ?? ''} ${tables.sessions}`
   return `do $migration$
 declare
@@ -101,6 +101,12 @@ function firstTables(tables: PostgresTables): string {
       ${session}, version bigint not null, at bigint not null, last_event bigint not null, body text not null,
       primary key (session, version)
     );`
+}
+
+/** The slots of commands. */
+function slots({ commands, index }: PostgresTables): string {
+  return `alter table ${commands} add column slot text collate "C";
+    create unique index ${index('by_slot')} on ${commands} (session, slot) where slot is not null;`
 }
 
 /** Milliseconds since 1970, also after a wait for a lock. Inside a condition it is selected, so that an index can be used. */
@@ -169,7 +175,8 @@ export function statementsOf(
       on conflict (session) do update set body = excluded.body, metadata = excluded.metadata
     ),
     taken as (
-      update ${commands} c set taken_at = s.updated_at, position = s.last_event - $6::bigint, refused = $8::text
+      update ${commands} c set taken_at = s.updated_at, position = s.last_event - $6::bigint, refused = $8::text,
+        slot = case when $8::text is null then c.slot end
       from saved s
       where c.session = s.key and c.number > s.last_command - $7::bigint and c.number <= s.last_command and c.taken_at is null
     ),
@@ -183,6 +190,9 @@ export function statementsOf(
       select key, version, updated_at, last_event, $3::text from saved where $9::boolean
     )
     select version::float8 as version, ${hint('$1::text')} from saved`
+
+  /** Whether a prune removes the command `c` from the log. */
+  const isOld = '((c.taken_at < cuts.before and c.position <= cuts.cut) is true)'
 
   /** $1 id, $2 after, $3 limit. Numbers have no gaps, so the end of the page is known, and no more than the page is read. */
   const key = `(select key from ${sessions} where id = $1::text)`
@@ -253,25 +263,34 @@ export function statementsOf(
       )
       returning id, token::float8 as token, due_at::float8 as due_at, wait_ms::float8 as wait_ms, ${hint('id')}`,
 
-    /** $1 id, $2 command, $3 key, $4 ifIdle */
+    /**
+     * $1 id, $2 command, $3 key, $4 ifIdle, $5 slot. Of two with one slot at the same moment the second
+     * violates the unique index, so its statement fails, and is repeated.
+     */
     push: `with known as (
         select (
           select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.key = ${hash('$3')}
         ) as body
       ),
+      holder as (
+        select c.at, c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = $1::text and c.slot = $5::text
+      ),
       pushed as (
         insert into ${sessions} as s (id, updated_at, queued, due_at, prune_at)
-        select $1::text, ${now}, 1, ${now}, ${now} from known where body is null
+        select $1::text, ${now}, 1, ${now}, ${now} from known where body is null and not exists (select from holder)
         on conflict (id) do update set queued = s.queued + 1, prune_at = coalesce(s.prune_at, ${now}),
           due_at = case when ${isLive} then s.due_at else least(s.due_at, ${now}) end
         where s.due_at is null or not $4::boolean
         returning s.key, s.last_command + s.queued as number
       ),
       stored as (
-        insert into ${commands} (session, number, at, key, body) select key, number, ${now}, ${hash('$3')}, $2::text from pushed
+        insert into ${commands} (session, number, at, key, slot, body)
+        select key, number, ${now}, ${hash('$3')}, $5::text, $2::text from pushed
       ),
       hinted as (select ${hint('$1::text')} from pushed)
-      select known.body as known, (select count(*) from hinted) > 0 as pushed from known`,
+      select known.body as known, (select count(*) from hinted) > 0 as pushed, holder.body as holder, holder.at::float8 as holder_at,
+        $4::boolean and exists (select from ${sessions} where id = $1::text and due_at is not null) as is_busy
+      from known left join holder on true`,
     knowsKey: `select c.body from ${sessions} s join ${commands} c on c.session = s.key
       where s.id = $1::text and c.key = ${hash('$2')}`,
     readInbox: `select c.at::float8 as at, c.body from ${sessions} s
@@ -337,13 +356,16 @@ export function statementsOf(
         delete from ${events} e using cuts where e.session = cuts.key and e.number <= cuts.cut returning e.session
       ),
       commands_gone as (
-        delete from ${commands} c using cuts
-        where c.session = cuts.key and c.taken_at < cuts.before and c.position <= cuts.cut returning c.session
+        delete from ${commands} c using cuts where c.session = cuts.key and c.slot is null and ${isOld} returning c.session
       ),
+      -- A command without a position is not in the log. It only has its slot.
       keys_gone as (
-        update ${commands} c set key = null from cuts
-        where c.session = cuts.key and c.key is not null and c.at < cuts.before
-          and (c.taken_at < cuts.before and c.position <= cuts.cut) is not true
+        update ${commands} c set
+          key = case when c.at >= cuts.before then c.key end,
+          position = case when not ${isOld} then c.position end
+        from cuts where c.session = cuts.key and (
+          c.key is not null and c.at < cuts.before and not ${isOld} or c.slot is not null and ${isOld}
+        )
         returning c.session
       ),
       snapshots_gone as (

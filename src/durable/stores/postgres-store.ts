@@ -7,12 +7,14 @@ import { stringifySession } from '../../engine/session/saved.ts'
 import { migration, statementsOf, stopMark, tablesOf } from './postgres-sql.ts'
 import {
   assertAcquireOptions,
+  assertPushOptions,
   busy,
   leaseLost,
   refuseGap,
   type AcquiredLease,
   type PushOptions,
   type RunStore,
+  type SlotTaken,
 } from './run-store.ts'
 import {
   assertListOptions,
@@ -38,6 +40,7 @@ import {
   toLogEntry,
   toRunState,
   toSessionRow,
+  toSlotTaken,
   unavailable,
   type InboxColumns,
   type ListedColumns,
@@ -193,13 +196,13 @@ export function postgresStore(
   const push = async (
     id: string,
     command: SessionCommand,
-    { key, ifIdle = false }: PushOptions,
-  ): Promise<boolean> => {
+    { key, ifIdle = false, slot }: PushOptions,
+  ): Promise<boolean | SlotTaken> => {
     const what = `the command for ${named(id)} cannot be stored`
-    const values = [id, JSON.stringify(command), keyText(key), ifIdle]
+    const values = [id, JSON.stringify(command), keyText(key), ifIdle, keyText(slot)]
     for (let attempt = 1; ; attempt++) {
       const row = await rowOf<PushColumns>(what, sql.push, values).catch((thrown: unknown) => {
-        // The same key came at the same time, and was first. Nothing of this statement was stored.
+        // The same key or slot came at the same time, and was first. This statement stored nothing.
         if (attempt < mostAttempts && isUniqueViolation(thrown)) return undefined
         throw thrown
       })
@@ -208,6 +211,9 @@ export function postgresStore(
         return false
       }
       if (row?.pushed === true) return true
+      if (typeof row?.holder === 'string' && !row.is_busy) {
+        return toSlotTaken({ at: row.holder_at ?? 0, body: row.holder }, id)
+      }
       // A command with the same key may be what made the session busy.
       if (row !== undefined && (key === undefined || attempt > 1))
         throw busy(id, 'it takes no command')
@@ -333,9 +339,10 @@ export function postgresStore(
 
     push: async (id, command, options = {}) => {
       assertSessionId(id)
-      const isNew = await push(id, command, options)
-      if (isNew) listeners.tell(id)
-      return isNew
+      assertPushOptions(options)
+      const pushed = await push(id, command, options)
+      if (pushed === true) listeners.tell(id)
+      return pushed
     },
     knowsKey: async (id, key, command) => {
       assertSessionId(id)
@@ -450,6 +457,11 @@ interface PushColumns {
   /** The command that came before with the same key. */
   readonly known: string | null
   readonly pushed: boolean
+  /** The command that has the slot, and when it was given. */
+  readonly holder: string | null
+  readonly holder_at: SqlNumber | null
+  /** Whether `ifIdle` refuses the command. */
+  readonly is_busy: boolean
 }
 interface SnapshotColumns {
   readonly body: string

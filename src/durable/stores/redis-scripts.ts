@@ -13,6 +13,8 @@ import type { RunStore } from './run-store.ts'
  *     i:id    list      the inbox: a time, a blank, a command
  *     k:id    set       the keys of commands, sorted by time
  *     d:id    hash      the digests of the commands with keys
+ *     h:id    hash      the slots: a time, a blank, the command that has it
+ *     w:id    hash      the slots of commands in the inbox, by their numbers in the log to come
  *
  * and of all sessions: `ids` (sorted by bytes, for lists), `due` (sorted by the time at which they are due, or their lease ends), `logs`
  * (sorted by the time before which there is nothing to prune), `token` (the last one), and for a short time `n:…`, the replies to writes that
@@ -23,12 +25,13 @@ import type { RunStore } from './run-store.ts'
  */
 const prelude = `
 local base, id, channel = KEYS[1], ARGV[1], ARGV[2]
-local main, events, commands, snapshots, bodies, inbox, keys, digests
+local main, events, commands, snapshots, bodies, inbox, keys, digests, slots, slotsOf
 local function bind(name)
   id = name
   main, events, commands = base .. 's:' .. id, base .. 'e:' .. id, base .. 'c:' .. id
   snapshots, bodies = base .. 'p:' .. id, base .. 'b:' .. id
   inbox, keys, digests = base .. 'i:' .. id, base .. 'k:' .. id, base .. 'd:' .. id
+  slots, slotsOf = base .. 'h:' .. id, base .. 'w:' .. id
 end
 bind(id)
 local time = redis.call('TIME')
@@ -134,6 +137,11 @@ if taken > 0 then
     number = number + 1
     local text = string.sub(entry, string.find(entry, ' ', 1, true) + 1)
     redis.call('XADD', commands, int(number) .. '-0', 'a', int(now), 'p', position, 't', text, 'r', refused)
+    local slot = redis.call('HGET', slotsOf, int(number))
+    if slot then
+      redis.call('HDEL', slotsOf, int(number))
+      if refused ~= '' then redis.call('HDEL', slots, slot) end
+    end
   end
   redis.call('LTRIM', inbox, taken, -1)
   redis.call('HSET', main, 'commands', int(number))
@@ -152,7 +160,7 @@ changed('log')
 return { 'saved', int(version + 1) }`),
 
   delete: writing(`
-redis.call('DEL', main, events, commands, snapshots, bodies, inbox, keys, digests)
+redis.call('DEL', main, events, commands, snapshots, bodies, inbox, keys, digests, slots, slotsOf)
 for _, index in ipairs({ 'ids', 'due', 'logs' }) do redis.call('ZREM', base .. index, id) end
 changed()
 return {}`),
@@ -209,19 +217,25 @@ bind(found[1])
 return take(ARGV[4], tonumber(ARGV[5]))`),
 
   push: writing(`
-local text, key, ifIdle, digest = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local text, key, ifIdle, digest, slot = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 if key ~= '' and redis.call('ZSCORE', keys, key) then
   return { 'known', redis.call('HGET', digests, key) }
 end
 local due = get('due')
 if ifIdle ~= '' and due then return { 'busy' } end
+local holder = slot ~= '' and redis.call('HGET', slots, slot)
+if holder then return { 'slot_taken', holder } end
 ensure()
 if key ~= '' then
   redis.call('ZADD', keys, int(now), key)
   redis.call('HSET', digests, key, digest)
   logged()
 end
-redis.call('RPUSH', inbox, int(now) .. ' ' .. text)
+local waiting = redis.call('RPUSH', inbox, int(now) .. ' ' .. text)
+if slot ~= '' then
+  redis.call('HSET', slots, slot, int(now) .. ' ' .. text)
+  redis.call('HSET', slotsOf, int(count('commands') + waiting), slot)
+end
 if not isLive() then setDue(math.min(tonumber(due or now), now)) end
 changed()
 return { 'pushed' }`),

@@ -10,6 +10,7 @@ import { stringifySession } from '../../engine/session/saved.ts'
 import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
   assertAcquireOptions,
+  assertPushOptions,
   busy,
   commandDigest,
   leaseLost,
@@ -18,6 +19,7 @@ import {
   type AcquiredLease,
   type CommandEntry,
   type EventEntry,
+  type InboxEntry,
   type KnownKey,
   type LogEntry,
   type ReadEventsOptions,
@@ -225,16 +227,20 @@ export function redisStore(
       return claimed
     },
 
-    push: async (id, command, { key, ifIdle } = {}) => {
+    push: async (id, command, options = {}) => {
       assertSessionId(id)
-      const [outcome, digest] = await write('push', id, [
+      assertPushOptions(options)
+      const { key, ifIdle, slot } = options
+      const [outcome, found] = await write('push', id, [
         JSON.stringify(command),
         keyText(key) ?? '',
         ifIdle === true ? '1' : '',
         key === undefined ? '' : commandDigest(command),
+        keyText(slot) ?? '',
       ])
       if (outcome === 'busy') throw busy(id, 'it takes no command')
-      if (key !== undefined && outcome === 'known') refuseReuse(id, key, toKnown(digest), command)
+      if (outcome === 'slot_taken') return { taken: false, ...toInboxEntry(found) }
+      if (key !== undefined && outcome === 'known') refuseReuse(id, key, toKnown(found), command)
       return outcome === 'pushed'
     },
     knowsKey: async (id, key, command) => {
@@ -246,12 +252,7 @@ export function redisStore(
     },
     readInbox: async (id) => {
       assertSessionId(id)
-      return (await run('readInbox', id)).map((entry) => {
-        const text = String(entry)
-        const blank = text.indexOf(' ')
-        const command = JSON.parse(text.slice(blank + 1)) as SessionCommand // Written by `push`.
-        return { at: Number(text.slice(0, blank)), command }
-      })
+      return (await run('readInbox', id)).map(toInboxEntry)
     },
     due: async ({ limit }) => (await run('due', '', [String(limit)])).map(String),
 
@@ -334,6 +335,14 @@ function isNoScript(error: unknown): boolean {
 /** What is known of a key that came before. */
 function toKnown(digest: Reply | undefined): Pick<KnownKey, 'digest'> {
   return { digest: typeof digest === 'string' ? digest : undefined }
+}
+
+/** A command that was given, and when. */
+function toInboxEntry(reply: Reply | undefined): InboxEntry {
+  const entry = String(reply)
+  const blank = entry.indexOf(' ')
+  const command = JSON.parse(entry.slice(blank + 1)) as SessionCommand // Written by `push`.
+  return { at: Number(entry.slice(0, blank)), command }
 }
 
 /** The lease of `acquire` and `claim`: the id, the token, the end, and the time that is left to sleep. */

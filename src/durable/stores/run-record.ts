@@ -154,22 +154,33 @@ export function giveBack(record: RunRecord, wakeInMs: number | undefined, now: n
   return isDue(record, now)
 }
 
-/** Makes room for a command that its caller puts into the inbox. Returns `false` if it came before with its key. */
+/** A command that is given. */
+export interface Given extends Pick<PushOptions, 'key' | 'ifIdle'> {
+  readonly command: SessionCommand
+  /** Whether another command has its slot. */
+  readonly isSlotTaken: boolean
+}
+
+/**
+ * Makes room for a command that its caller puts into the inbox. Changes nothing, and returns why, if
+ * it came before with its key, or if another command has its slot.
+ */
 export function receive(
   id: string,
   record: RunRecord,
-  { command, key, ifIdle }: PushOptions & { readonly command: SessionCommand },
+  { command, key, ifIdle, isSlotTaken }: Given,
   now: number,
-): boolean {
+): 'received' | 'repeated' | 'slot_taken' {
   const known = key === undefined ? undefined : record.keys.get(key)
   if (key !== undefined && known !== undefined) {
     refuseReuse(id, key, known, command)
-    return false
+    return 'repeated'
   }
   if (ifIdle === true && record.dueAt !== undefined) throw busy(id, 'it takes no command')
+  if (isSlotTaken) return 'slot_taken'
   if (key !== undefined) record.keys.set(key, { at: now, digest: commandDigest(command) })
   if (!isLive(record, now)) setDue(record, Math.min(record.dueAt ?? now, now), now)
-  return true
+  return 'received'
 }
 
 /** Notes a stop request. Returns `false`, and changes nothing, at rest. */

@@ -3,9 +3,12 @@ import { SessionError, ValidationError } from '../../core/errors/errors.ts'
 import {
   assertValid,
   brief,
+  flag,
+  must,
   optionsOf,
   positiveInteger,
   someText,
+  text,
   type Check,
 } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
@@ -26,6 +29,12 @@ import type { Lease, SessionStore } from './session-store.ts'
  *
  * **The inbox** has the commands that were given and are not applied yet, in order. `save` with `taken` removes the first ones in
  * the write that stores their effect, and moves them to the log.
+ *
+ * **Slots** let the first of several commands win, whichever processes give them. A command that is
+ * pushed with a slot has it from the write that stores it. It keeps the slot when it is applied and
+ * when the log is pruned, as long as the session exists. A save that logs the command as refused frees
+ * the slot in the same write. The slots of a session are independent of each other, and of those of
+ * other sessions.
  *
  * **The log** has the events of the session, numbered 1, 2, 3 … without gaps, and the commands that were taken, numbered by themselves.
  *
@@ -53,10 +62,18 @@ export interface RunStore extends SessionStore {
   claim(options: AcquireOptions): Promise<{ id: string; lease: AcquiredLease } | undefined>
 
   /**
-   * Adds a command to the inbox; an unknown id gets one. Returns `false`, and changes nothing, if the same command came before with the same
-   * `key`; another one with that key is refused with `SessionError` `key_reused` (see `commandDigest`). With `ifIdle` a running session refuses with `SessionError` `busy`.
+   * Adds a command to the inbox; an unknown id gets one. Returns `true` if the command was stored.
+   * Compare with `true`: a `SlotTaken` is an object. Otherwise nothing is changed, for the first reason
+   * of these:
+   *
+   * 1. The same command came before with the same `key`: returns `false`, so that a client that repeats
+   *    the command that won is not told that it lost. Another command with that key is refused with
+   *    `SessionError` `key_reused` (see `commandDigest`).
+   * 2. With `ifIdle` a running session refuses with `SessionError` `busy`.
+   * 3. Another command has the `slot`: returns that command. Of several pushes at the same moment
+   *    exactly one is stored.
    */
-  push(id: string, command: SessionCommand, options?: PushOptions): Promise<boolean>
+  push(id: string, command: SessionCommand, options?: PushOptions): Promise<boolean | SlotTaken>
   /** Whether a command with this key came before. If it was not the one that is given, it is refused as by `push`. */
   knowsKey(id: string, key: string, command?: SessionCommand): Promise<boolean>
   /** The commands that wait, in order. */
@@ -131,6 +148,20 @@ export interface PushOptions {
   readonly key?: string | undefined
   /** Only while the session is not running. Decided in the same write. */
   readonly ifIdle?: boolean | undefined
+  /**
+   * Only if no command of the session has this slot, a string of 1 to 200 characters. Slots outlive
+   * keys: the command that has the slot gets itself when it is repeated after its key was pruned.
+   */
+  readonly slot?: string | undefined
+}
+
+/** The answer of `push` to a command whose slot another one has. Nothing was stored. */
+export interface SlotTaken {
+  readonly taken: false
+  /** The command that has the slot. */
+  readonly command: SessionCommand
+  /** When that command was given, by the clock of the store. */
+  readonly at: number
 }
 
 /** A command that waits. */
@@ -220,6 +251,24 @@ export function assertAcquireOptions(options: AcquireOptions): void {
     throw new ValidationError('invalid_options', issues)
   }
   assertValid('invalid_options', acquireOptions(options))
+}
+
+/** The longest slot. Databases can index it, whatever its characters are. */
+const longestSlot = 200
+
+const slotName: Check = must(
+  `a string of 1 to ${longestSlot} characters (a hash, if it is longer)`,
+  (slot) => typeof slot === 'string' && slot !== '' && slot.length <= longestSlot,
+)
+
+const pushOptions = optionsOf({ key: text, ifIdle: flag, slot: slotName } satisfies Record<
+  keyof PushOptions,
+  Check
+>)
+
+/** Throws unless the options of `push` are legal. */
+export function assertPushOptions(options: PushOptions): void {
+  assertValid('invalid_options', pushOptions(options))
 }
 
 /** The error of a write whose lease is not the newest. */

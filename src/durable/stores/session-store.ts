@@ -73,7 +73,11 @@ export interface SaveOptions {
   readonly events?: readonly StreamEvent[] | undefined
   /** How many commands of the inbox this save has applied. They are removed, and logged before the events. */
   readonly taken?: number | undefined
-  /** The commands that are taken were not legal any more, and this is why. */
+  /**
+   * Why the commands that are taken were not applied: they were not legal any more. It holds for all
+   * of them, so a write takes either commands that were applied or commands that were refused. The
+   * slots of refused commands are free again.
+   */
   readonly refused?: ErrorData | undefined
   /** The session is the first one of a run. It is kept with the log, so that later ones can be rebuilt from it. */
   readonly first?: boolean | undefined

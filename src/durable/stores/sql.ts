@@ -12,6 +12,7 @@ import {
   type InboxEntry,
   type LogEntry,
   type RunState,
+  type SlotTaken,
 } from './run-store.ts'
 import { matchesRow, type ListOptions, type SessionRow } from './session-store.ts'
 
@@ -21,7 +22,8 @@ import { matchesRow, type ListOptions, type SessionRow } from './session-store.t
  *     sessions    one short row for each session: its version and status, the counters of its log and inbox, its lease
  *     texts       the session itself and its metadata, apart, so that a renewal or an appended event does not write them again
  *     events      the log of events
- *     commands    the inbox and the log of commands: those with a number above `last_command` wait
+ *     commands    the inbox and the log of commands: those with a number above `last_command` wait.
+ *                 A command that was pruned from the log and has a slot stays, without a position
  *     snapshots   the first sessions of the runs in the log
  *
  * The other tables refer to a session by `key`, a number that is never used twice. So nothing of a session that was deleted can
@@ -61,7 +63,7 @@ export function storable(text: string): string {
   return text.replaceAll(/\0|\p{Surrogate}/gu, '\uFFFD')
 }
 
-/** The key of a command as a text that every database can store. */
+/** The key or the slot of a command as a text that every database can store. */
 export function keyText(key: string | undefined): string | null {
   return key === undefined ? null : JSON.stringify(key)
 }
@@ -173,7 +175,7 @@ export function toRunState(row: StateColumns): RunState {
   })
 }
 
-/** A row of `commands` that waits. */
+/** A row of `commands`: a command that was given, and when. */
 export interface InboxColumns {
   readonly at: SqlNumber
   readonly body: string
@@ -182,6 +184,11 @@ export interface InboxColumns {
 /** An entry of the inbox. */
 export function toInboxEntry({ at, body }: InboxColumns, id: string): InboxEntry {
   return { at: Number(at), command: parsed(body, id) as SessionCommand }
+}
+
+/** The answer to a command whose slot this one has. */
+export function toSlotTaken(row: InboxColumns, id: string): SlotTaken {
+  return { taken: false, ...toInboxEntry(row, id) }
 }
 
 /** A row of the log. `rank` is 0 for an event and 1 for a command. */

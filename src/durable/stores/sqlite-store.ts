@@ -8,12 +8,15 @@ import { stringifySession } from '../../engine/session/saved.ts'
 import { clockSlackMs, isOfTheFuture, waitOf } from './run-record.ts'
 import {
   assertAcquireOptions,
+  assertPushOptions,
   busy,
   leaseLost,
   refuseGap,
   type AcquiredLease,
   type AcquireOptions,
+  type PushOptions,
   type RunStore,
+  type SlotTaken,
 } from './run-store.ts'
 import {
   assertListOptions,
@@ -40,6 +43,7 @@ import {
   toLogEntry,
   toRunState,
   toSessionRow,
+  toSlotTaken,
   unavailable,
   type InboxColumns,
   type ListedColumns,
@@ -245,14 +249,14 @@ export function sqliteStore(
       return claimed
     },
 
-    push: async (id, command, { key, ifIdle = false } = {}) => {
+    push: async (id, command, options = {}) => {
       assertSessionId(id)
-      const body = JSON.stringify(command)
-      const isNew = await write(`the command for ${named(id)} cannot be stored`, () =>
-        push(db, id, command, { body, key, ifIdle }),
+      assertPushOptions(options)
+      const pushed = await write(`the command for ${named(id)} cannot be stored`, () =>
+        push(db, id, command, options),
       )
-      if (isNew) listeners.tell(id)
-      return isNew
+      if (pushed === true) listeners.tell(id)
+      return pushed
     },
     knowsKey: async (id, key, command) => {
       assertSessionId(id)
@@ -425,8 +429,9 @@ function save(db: Tables, session: Session, body: string, options: SaveOptions):
   const lastCommand = row.last_command + takes
   if (takes > 0) {
     const why = refused === undefined ? null : JSON.stringify(refused)
+    const slot = why === null ? 'slot' : 'null'
     db.run(
-      `update ${db.commands} set taken_at = ?, position = ?, refused = ? where session = ? and number > ? and number <= ?`,
+      `update ${db.commands} set taken_at = ?, position = ?, refused = ?, slot = ${slot} where session = ? and number > ? and number <= ?`,
       [now, row.last_event, why, row.key, row.last_command, lastCommand],
     )
   }
@@ -498,18 +503,12 @@ function acquire(
   return defined<AcquiredLease>({ token, expiresAt, wakeInMs: waitMs > 0 ? waitMs : undefined })
 }
 
-interface Pushed {
-  readonly body: string
-  readonly key: string | undefined
-  readonly ifIdle: boolean
-}
-
 function push(
   db: Tables,
   id: string,
   command: SessionCommand,
-  { body, key, ifIdle }: Pushed,
-): boolean {
+  { key, ifIdle = false, slot }: PushOptions,
+): boolean | SlotTaken {
   const known = key === undefined ? undefined : db.commandWith(id, key)
   if (key !== undefined && known !== undefined) {
     refuseOther(id, key, known, command)
@@ -517,15 +516,14 @@ function push(
   }
   const { row: found, now } = db.find(id)
   if (ifIdle && found !== undefined && found.due_at !== null) throw busy(id, 'it takes no command')
+  const holder = slot === undefined ? undefined : db.slotHolder(id, slot)
+  if (holder !== undefined) return toSlotTaken(holder, id)
   const row = found ?? db.insert(id, now)
   const queued = row.queued + 1
-  db.run(`insert into ${db.commands} (session, number, at, key, body) values (?, ?, ?, ?, ?)`, [
-    row.key,
-    row.last_command + queued,
-    now,
-    keyText(key),
-    body,
-  ])
+  db.run(
+    `insert into ${db.commands} (session, number, at, key, slot, body) values (?, ?, ?, ?, ?, ?)`,
+    [row.key, row.last_command + queued, now, keyText(key), keyText(slot), JSON.stringify(command)],
+  )
   db.run(`update ${db.sessions} set queued = ?, prune_at = ? where key = ?`, [
     queued,
     row.prune_at ?? now,
@@ -560,11 +558,15 @@ function prune(db: Tables, id: string, keepMs: number): boolean {
   const cut = isOver ? folded : (run?.last_event ?? 0)
   const gone = [
     db.count(`delete from ${db.events} where session = ? and number <= ?`, [key, cut]),
-    db.count(`delete from ${db.commands} where session = ? and taken_at < ? and position <= ?`, [
-      key,
-      before,
-      cut,
-    ]),
+    db.count(
+      `delete from ${db.commands} where session = ? and taken_at < ? and position <= ? and slot is null`,
+      [key, before, cut],
+    ),
+    // A command without a position is not in the log. It only has its slot.
+    db.count(
+      `update ${db.commands} set position = null where session = ? and taken_at < ? and position <= ?`,
+      [key, before, cut],
+    ),
     db.count(
       `update ${db.commands} set key = null where session = ? and key is not null and at < ?`,
       [key, before],
@@ -620,6 +622,8 @@ interface Tables {
   readonly nextToken: () => number
   /** The command that came with a key. */
   readonly commandWith: (id: string, key: string) => string | undefined
+  /** The command that has a slot. */
+  readonly slotHolder: (id: string, slot: string) => InboxColumns | undefined
   readonly due: (limit: number) => readonly IdColumns[]
   readonly pruneable: (keepMs: number, limit: number) => readonly IdColumns[]
 }
@@ -693,7 +697,7 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
     find,
     migrate: () => {
       if (isReady) return
-      const steps = [firstTables(table), dueSince(table)]
+      const steps = [firstTables(table), dueSince(table), slots(table)]
       if (currentVersion() !== steps.length) {
         transaction(() => {
           const version = currentVersion()
@@ -738,6 +742,11 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
         `select c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.key = ?`,
         [id, keyText(key)],
       )[0]?.body,
+    slotHolder: (id, slot) =>
+      all<InboxColumns>(
+        `select c.at, c.body from ${sessions} s join ${commands} c on c.session = s.key where s.id = ? and c.slot = ?`,
+        [id, keyText(slot)],
+      )[0],
     due: (limit) =>
       all<IdColumns>(
         `select id from ${sessions} where due_at <= ${now} or due_from > ${now} + ${clockSlackMs} order by due_at limit ?`,
@@ -804,4 +813,10 @@ function firstTables(table: (name: string) => string): string {
 function dueSince(table: (name: string) => string): string {
   return `alter table ${table('sessions')} add column due_from integer;
     create index ${table('by_due_from')} on ${table('sessions')} (due_from) where due_from is not null;`
+}
+
+/** The slots of commands. */
+function slots(table: (name: string) => string): string {
+  return `alter table ${table('commands')} add column slot text;
+    create unique index ${table('by_slot')} on ${table('commands')} (session, slot) where slot is not null;`
 }

@@ -289,6 +289,8 @@ export const contract = {
   runKey:
     '`push` returns `false`, and changes nothing, if the same command came before with the same key. Another command with that key is refused with `SessionError` key_reused; `context`, `metadata` and `at` of a command make no other one.',
   runIfIdle: 'With `ifIdle` a running session refuses a command with `SessionError` busy.',
+  runSlot:
+    'Of several commands with one slot `push` stores the first; the others change nothing and get `{taken: false, command, at}` of it, unless a repeated key (`false`) or a busy session comes before. A slot is free again in the save that logs its command as refused, and otherwise kept as long as the session.',
   runDue:
     'A session is due when there is something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired. `release` looks at the inbox in the same write.',
   runSleep:

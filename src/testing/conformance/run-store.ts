@@ -5,7 +5,12 @@ import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import type { AcquiredLease, LogEntry, RunStore } from '../../durable/stores/run-store.ts'
+import type {
+  AcquiredLease,
+  InboxEntry,
+  LogEntry,
+  RunStore,
+} from '../../durable/stores/run-store.ts'
 import type { Lease } from '../../durable/stores/session-store.ts'
 import { nextTurn } from '../fakes/virtual-clock.ts'
 import type { ConformanceCase, Declares, RunStoreCapability } from './cases.ts'
@@ -608,7 +613,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     ]
     for (const [index, command] of commands.entries()) {
       const pushed = await (index % 2 === 0 ? store : other).push('s', command)
-      demand(pushed, { expected: 'true', received: pushed, contract: 'runInbox' })
+      demand(pushed === true, { expected: 'true', received: pushed, contract: 'runInbox' })
     }
     const entries = await store.readInbox('s')
     const inOrder = sameJson(
@@ -668,7 +673,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     const lease = await taken(store, 's')
     await store.save(sessionOf('s'), { lease, taken: 3 })
     demandFalse(await store.push('s', send('one'), { key: 'k' }), 'push', 'runKey')
-    demand(first && others.every(Boolean), {
+    demand(first === true && others.every((pushed) => pushed === true), {
       expected: 'true for a new key, for the key of another session, and without a key',
       received: [first, ...others],
       contract: 'runKey',
@@ -759,7 +764,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     await demandRefused(store.push('s', send('one'), { key: 'k', ifIdle: true }), 'busy')
     await store.release('s', lease)
     const pushed = await store.push('s', send('one'), { key: 'k', ifIdle: true })
-    demand(pushed, { expected: 'true', received: pushed, contract: 'runKey' })
+    demand(pushed === true, { expected: 'true', received: pushed, contract: 'runKey' })
   }),
   caseOf('a store tells whether it knows a key', async ({ store, handle }) => {
     await store.push('s', send('one'), { key: 'k' })
@@ -824,7 +829,7 @@ export const runStoreCases: readonly RunStoreCase[] = [
     await refused('dead')
     await store.save(sessionOf('idle'))
     const pushed = await store.push('idle', send('one'), { ifIdle: true })
-    demand(pushed, { expected: 'true at rest', received: pushed, contract: 'runIfIdle' })
+    demand(pushed === true, { expected: 'true at rest', received: pushed, contract: 'runIfIdle' })
   }),
   caseOf('of several commands with ifIdle at the same time one is taken', async ({ handles }) => {
     const stores = await handles(8)
@@ -860,6 +865,231 @@ export const runStoreCases: readonly RunStoreCase[] = [
     })
     const version = await store.save(sessionOf('s'), { ifVersion: 0 })
     demand(version === 1, { expected: 'version 1', received: version, contract: 'runInbox' })
+  }),
+
+  // ---- Slots
+
+  caseOf(
+    'of the commands with one slot the first is stored, and the others are told of it',
+    async ({ store, handle }) => {
+      const other = await handle(1)
+      await demandPushed(store.push('s', approve({ a: 1 }), { slot: 'call' }))
+      const [first] = await store.readInbox('s')
+      await demandUnchanged(store, 's', async () => {
+        for (const command of [deny('no'), send('no'), approve({ a: 1 })]) {
+          await demandSlotTaken(other.push('s', command, { slot: 'call', key: 'late' }), first)
+        }
+      })
+      const known = await store.knowsKey('s', 'late')
+      demand(!known, {
+        expected: 'a command that is not stored not to use its key',
+        received: known,
+        contract: 'runSlot',
+      })
+    },
+  ),
+  caseOf('the slots of a session have nothing to do with each other', async ({ store }) => {
+    for (const slot of ['a', 'b', undefined]) {
+      await demandPushed(store.push('s', send(`to ${slot}`), { slot }))
+    }
+    const [a, b] = await store.readInbox('s')
+    await demandSlotTaken(store.push('s', send('late'), { slot: 'a' }), a)
+    await demandSlotTaken(store.push('s', send('late'), { slot: 'b' }), b)
+    demandTexts(await store.readInbox('s'), ['to a', 'to b', 'to undefined'])
+  }),
+  caseOf('the same slot in two sessions is two slots', async ({ store }) => {
+    for (const id of ['s', 't']) {
+      await demandPushed(store.push(id, send(`to ${id}`), { slot: 'call' }))
+    }
+    for (const id of ['s', 't']) {
+      const [own] = await store.readInbox(id)
+      await demandSlotTaken(store.push(id, send('late'), { slot: 'call' }), own)
+    }
+  }),
+  caseOf(
+    'of several commands with one slot at the same time one is stored, and the others are told of it',
+    async ({ handles }) => {
+      const stores = await handles(8)
+      const given = stores.map((_, index) =>
+        index % 2 === 0 ? approve({ index }) : deny(String(index)),
+      )
+      for (let round = 0; round < 5; round++) {
+        const id = `s${round}`
+        const outcomes = await Promise.all(
+          given.map((command, index) =>
+            (stores[index] ?? stores[0]).push(id, command, { slot: 'call' }),
+          ),
+        )
+        const inbox = await stores[0].readInbox(id)
+        const [won] = inbox
+        const isRight = outcomes.map((outcome, index) =>
+          outcome === true
+            ? sameJson(won?.command, given[index])
+            : sameJson(plain(outcome), plain({ taken: false, ...won })),
+        )
+        const wins = outcomes.filter((outcome) => outcome === true).length
+        demand(wins === 1 && inbox.length === 1 && !isRight.includes(false), {
+          expected: 'one push that returns true, one command, and that command for the others',
+          received: { outcomes, inbox },
+          contract: 'runSlot',
+          hint: 'looking at the slot and adding the command must be one atomic step',
+        })
+      }
+    },
+  ),
+  caseOf('a command that is repeated with its key is not told of its slot', async ({ store }) => {
+    const options = { key: 'k', slot: 'call' }
+    await demandPushed(store.push('s', approve({ a: 1 }), options))
+    const [first] = await store.readInbox('s')
+    const repeat = async (): Promise<void> => {
+      demandFalse(await store.push('s', approve({ a: 1 }), options), 'push', 'runSlot')
+      await demandRefused(store.push('s', deny('no'), options), 'key_reused')
+      const other = { ...options, key: 'other' }
+      await demandSlotTaken(store.push('s', approve({ a: 1 }), other), first)
+    }
+    await demandUnchanged(store, 's', repeat)
+    await store.save(sessionOf('s'), { taken: 1 })
+    await demandUnchanged(store, 's', repeat)
+  }),
+  caseOf('a session that runs is busy, whoever has the slot', async ({ store }) => {
+    await demandPushed(store.push('s', approve({ a: 1 }), { slot: 'call', ifIdle: true }))
+    const [first] = await store.readInbox('s')
+    await demandUnchanged(store, 's', async () => {
+      for (const key of [undefined, 'late']) {
+        const again = store.push('s', deny('no'), { slot: 'call', ifIdle: true, key })
+        await demandRefused(again, 'busy')
+      }
+      await demandSlotTaken(store.push('s', deny('no'), { slot: 'call' }), first)
+    })
+  }),
+  caseOf('a command that is refused when it is given does not use its slot', async ({ store }) => {
+    const lease = await taken(store, 's')
+    await store.push('s', send('one'), { key: 'k' })
+    const options = { slot: 'call', ifIdle: true }
+    await demandRefused(store.push('s', deny('no'), options), 'busy')
+    await demandRefused(store.push('s', deny('no'), { ...options, key: 'k' }), 'key_reused')
+    await store.save(sessionOf('s'), { lease, taken: 1 })
+    await store.release('s', lease)
+    await demandPushed(store.push('s', approve({ a: 1 }), options))
+  }),
+  caseOf('a slot is kept when its command is applied', async ({ store, handle }) => {
+    const other = await handle(1)
+    const result = { type: 'submitToolResult', toolCallId: 'd', content: longText } as const
+    await demandPushed(store.push('s', approve({ a: 1 }), { slot: 'c' }))
+    await demandPushed(store.push('s', result, { slot: 'd' }))
+    const [approved, submitted] = await store.readInbox('s')
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 2, events: [delta('a')], first: true })
+    await store.append('s', [delta('b')], { lease })
+    await store.save(sessionOf('s', 'more'), { lease, events: [delta('c')] })
+    await store.release('s', lease)
+    const next = await taken(other, 's')
+    await other.save(sessionOf('s', 'again'), { lease: next, events: [delta('d')] })
+    for (const own of [store, other]) {
+      await demandSlotTaken(own.push('s', deny('no'), { slot: 'c' }), approved)
+      await demandSlotTaken(own.push('s', deny('no'), { slot: 'd' }), submitted)
+    }
+    demandTexts(await store.readInbox('s'), [])
+  }),
+  caseOf('a slot is free again when its command is refused', async ({ store }) => {
+    const refused: ErrorData = { kind: 'session', reason: 'wrong_status', message: 'it is over' }
+    for (const slot of ['a', 'b', 'c']) await store.push('s', send(slot), { slot })
+    const [, b] = await store.readInbox('s')
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 1, refused })
+    await demandSlotTaken(store.push('s', send('late'), { slot: 'b' }), b)
+    await demandPushed(store.push('s', deny('no'), { slot: 'a' }))
+    const a = (await store.readInbox('s')).at(-1)
+    await demandSlotTaken(store.push('s', approve({ a: 1 }), { slot: 'a' }), a)
+    await store.save(sessionOf('s'), { lease, taken: 1 })
+    await store.save(sessionOf('s'), { lease, taken: 2, refused })
+    await demandSlotTaken(store.push('s', send('late'), { slot: 'b' }), b)
+    for (const slot of ['a', 'c']) await demandPushed(store.push('s', send('new'), { slot }))
+    demandTexts(await store.readInbox('s'), ['new', 'new'])
+  }),
+  caseOf('a refusal that is not stored frees no slot', async (stage) => {
+    const { store } = stage
+    const refused: ErrorData = { kind: 'session', reason: 'wrong_status', message: 'it is over' }
+    const old = await lost(stage, 's')
+    await store.push('s', approve({ a: 1 }), { slot: 'call' })
+    const first = (await store.readInbox('s')).at(-1)
+    const refuseBoth = { taken: 2, refused }
+    await demandRefused(store.save(sessionOf('s'), { ...refuseBoth, lease: old }), 'lease_lost')
+    await demandRefused(store.save(sessionOf('s'), refuseBoth), 'busy')
+    await store.push('t', approve({ a: 1 }), { slot: 'call' })
+    const [other] = await store.readInbox('t')
+    const stale = store.save(sessionOf('t'), { taken: 1, refused, ifVersion: 7 })
+    await demandRefused(stale, 'stale')
+    await demandSlotTaken(store.push('s', deny('no'), { slot: 'call' }), first)
+    await demandSlotTaken(store.push('t', deny('no'), { slot: 'call' }), other)
+  }),
+  caseOf('a slot is kept when its command is pruned from the log', async (stage) => {
+    const { store } = stage
+    await store.push('s', approve({ a: 1 }), { slot: 'call', key: 'k' })
+    const [first] = await store.readInbox('s')
+    const lease = await taken(store, 's')
+    await store.save(sessionOf('s'), { lease, taken: 1, events: [delta('1')], first: true })
+    await store.release('s', lease)
+    const log = (): Promise<readonly LogEntry[]> => store.readEvents('s', { commands: true })
+    await pruned(stage, async () => (await log()).length === 0)
+    const again = await store.prune({ keepMs: 0 })
+    demand(again === 0, {
+      expected: '0 when there is nothing more to remove',
+      received: again,
+      contract: 'runPrune',
+    })
+    await demandSlotTaken(store.push('s', approve({ a: 1 }), { slot: 'call', key: 'k' }), first)
+    await store.push('s', send('two'))
+    await store.save(sessionOf('s'), { taken: 1 })
+    demandLog(await log(), ['command 2 two'])
+  }),
+  caseOf('the slots of a session are deleted with it', async ({ store }) => {
+    for (const slot of ['waits', 'applied']) await store.push('s', send(slot), { slot })
+    await store.save(sessionOf('s'), { taken: 1 })
+    await store.delete('s')
+    for (const slot of ['waits', 'applied']) {
+      await demandPushed(store.push('s', send(`new ${slot}`), { slot }))
+    }
+    demandTexts(await store.readInbox('s'), ['new waits', 'new applied'])
+  }),
+  caseOf('slots are told apart, whatever their characters', async ({ store }) => {
+    const slots = [
+      'a',
+      'A',
+      'ä',
+      ' ',
+      '1',
+      'a b',
+      'a\u0000b',
+      'a\u0000c',
+      '\ud800',
+      '\udfff',
+      "a'; --",
+      '"',
+      '\\',
+      '__proto__',
+      '\udfff'.repeat(200),
+      '🦜'.repeat(100),
+      'x'.repeat(199),
+      'x'.repeat(200),
+    ]
+    for (const slot of slots) await demandPushed(store.push('s', send(slot), { slot }))
+    const inbox = await store.readInbox('s')
+    for (const [index, slot] of slots.entries()) {
+      await demandSlotTaken(store.push('s', send('late'), { slot }), inbox[index])
+    }
+    await store.save(sessionOf('s'), { taken: slots.length })
+    for (const [index, slot] of slots.entries()) {
+      await demandSlotTaken(store.push('s', send('late'), { slot }), inbox[index])
+    }
+  }),
+  caseOf('a slot that is not a string of 1 to 200 characters is refused', async ({ store }) => {
+    for (const slot of ['', 'x'.repeat(201), 5, null, ['call']]) {
+      // Callers without types pass anything.
+      await demandInvalid(store.push('s', send('one'), { slot: slot as string }))
+    }
+    const rows = await store.list()
+    demand(rows.length === 0, { expected: 'no session', received: rows, contract: 'runSlot' })
   }),
 
   // ---- What is due
@@ -1978,6 +2208,25 @@ function demandFalse(received: unknown, name: string, contract: ContractName = '
   demand(received === false, { expected: `${name} to return false`, received, contract })
 }
 
+async function demandPushed(push: ReturnType<RunStore['push']>): Promise<void> {
+  const received = await push
+  demand(received === true, { expected: 'push to return true', received, contract: 'runSlot' })
+}
+
+/** Demands that a command was not stored, and that its caller is told which one has the slot. */
+async function demandSlotTaken(
+  push: ReturnType<RunStore['push']>,
+  holder: InboxEntry | undefined,
+): Promise<void> {
+  const received = await push
+  const wanted = plain({ taken: false, ...holder })
+  demand(holder !== undefined && sameJson(plain(received), wanted), {
+    expected: `push to return the command that has the slot: ${JSON.stringify(wanted)}`,
+    received,
+    contract: 'runSlot',
+  })
+}
+
 async function demandDue(store: RunStore, ids: readonly string[]): Promise<void> {
   const due = await store.due({ limit: 10 })
   demand(sameJson(due, ids), {
@@ -2036,6 +2285,10 @@ function commandText(command: SessionCommand): string {
 
 function approve(args: JsonObject): SessionCommand {
   return { type: 'approve', toolCallId: 'c', arguments: args }
+}
+
+function deny(reason: string): SessionCommand {
+  return { type: 'deny', toolCallId: 'c', reason }
 }
 
 function send(content: string): SessionCommand {

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
 import * as nodeFiles from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Session, user, type StreamEvent } from '../../../src/index.ts'
 import { fileStore, type Lease, type RunStore, type StoreFiles } from '../../../src/stores.ts'
@@ -225,8 +227,13 @@ const writes: Readonly<Record<string, Write>> = {
   'save with everything': {
     act: (store, lease) => store.save(session('new'), { lease, events, taken: 1, first: true }),
   },
+  'save that refuses': {
+    act: (store, lease) => store.save(session('new'), { lease, taken: 1, refused: overError }),
+  },
   acquire: { act: (store) => store.acquire('s', owner), laterMs: 20_000 },
 }
+
+const overError = { kind: 'session', reason: 'illegal_status', message: 'it is over' } as const
 
 /** A session as the writes expect it. The log is that of another store, as after a take-over. */
 async function prepared(): Promise<Lease> {
@@ -235,7 +242,7 @@ async function prepared(): Promise<Lease> {
   const lease = await taken(store)
   await store.save(session('old'), { lease, events: [delta('a'), delta('b')], first: true })
   await store.append('s', [delta('c')], { lease })
-  await store.push('s', send('x'.repeat(6000)), { key: 'first' })
+  await store.push('s', send('x'.repeat(6000)), { key: 'first', slot: 'first' })
   now += 1000
   return lease
 }
@@ -254,6 +261,8 @@ async function wholeState(store: RunStore): Promise<unknown> {
         snapshot: await store.readSnapshot('s', 1000),
         keys: [await store.knowsKey('s', 'first'), await store.knowsKey('s', 'k')],
         stop: await store.stopRequested('s'),
+        // The last one, because it is stored if the slot is free.
+        slot: await store.push('s', send('late'), { slot: 'first' }),
       },
       (name, value: unknown) => (['at', 'updatedAt'].includes(name) ? 0 : value),
     ),
@@ -439,6 +448,41 @@ test('a long command is written once, however many writes follow', async () => {
   expect(await store.readEvents('s', { commands: true, after: 10 })).toMatchObject([
     { id: 1, command: { content: 'x'.repeat(1_000_000) } },
   ])
+})
+
+test('a long command keeps its file as long as it has a slot', async () => {
+  const store = make()
+  const texts = ['x'.repeat(6000), 'y'.repeat(6000)] as const
+  for (const text of texts) await store.push('s', send(text), { slot: text.slice(0, 1) })
+  const lease = await taken(store)
+  await store.save(session(), { lease, taken: 1 })
+  await store.save(session('next'), { lease })
+  const files = (): number => stored().filter((name) => name.endsWith('.command')).length
+  expect(files()).toBe(2)
+  expect(await make().push('s', send('late'), { slot: 'x' })).toEqual({
+    taken: false,
+    command: send(texts[0]),
+    at: now,
+  })
+  await store.save(session('last'), { lease, taken: 1, refused: overError })
+  expect(files()).toBe(1)
+  expect(await make().push('s', send('next'), { slot: 'y' })).toBe(true)
+  expect(await make().push('s', send('late'), { slot: 'x' })).toMatchObject({ taken: false })
+})
+
+test('a folder of version 0.2 takes commands with slots', async () => {
+  const written = new URL('../../fixtures/sessions-0.2.0/file-store', import.meta.url)
+  cpSync(fileURLToPath(written), folder, { recursive: true })
+  const store = make()
+  const [approve] = await store.readInbox('queued')
+  expect(approve?.command).toEqual({ type: 'approve', toolCallId: 'c0' })
+  const deny = { type: 'deny', toolCallId: 'c0' } as const
+  expect(await store.push('queued', deny, { slot: 'c0' })).toBe(true)
+  expect(await make().push('queued', { type: 'resume' }, { slot: 'c0' })).toMatchObject({
+    taken: false,
+    command: deny,
+  })
+  expect(await store.readInbox('queued')).toMatchObject([approve, { command: deny }])
 })
 
 test('a folder of the earlier format gets a lease, commands and a log, and its metadata is listed', async () => {

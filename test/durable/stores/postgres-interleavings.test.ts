@@ -30,6 +30,10 @@ const states: Readonly<Record<string, (world: World) => Promise<Lease>>> = {
     await store.push('s', said('before'))
     return taken(store)
   },
+  'owned, and a command has the slot': async ({ store }) => {
+    await store.push('s', said('before'), { slot: 'c' })
+    return taken(store)
+  },
   'left by a dead owner': async ({ store, expire }) => {
     const lease = await taken(store)
     await store.save(saved('before'), { lease, events: [delta('before')] })
@@ -52,6 +56,11 @@ const operations: Readonly<Record<string, Operation>> = {
   'push if idle': (store, _lease, by) => store.push('s', said(by), { ifIdle: true }),
   'push with a key if idle': (store, _lease, by) =>
     store.push('s', said(by), { key: 'k', ifIdle: true }),
+  'push with a slot': (store, _lease, by) => store.push('s', said(by), { slot: 'c' }),
+  'push with a slot if idle': (store, _lease, by) =>
+    store.push('s', said(by), { slot: 'c', ifIdle: true }),
+  'push with a key and a slot': (store, _lease, by) =>
+    store.push('s', said(by), { key: 'k', slot: 'c' }),
   acquire: (store) => store.acquire('s', { ...owner, owner: 'second' }),
   renew: (store, lease) => store.renew('s', lease, 60_000),
   release: (store, lease) => store.release('s', lease),
@@ -63,6 +72,12 @@ const operations: Readonly<Record<string, Operation>> = {
   'save version 2': (store, _lease, by) => store.save(saved(by), { ifVersion: 1 }),
   'save as owner': (store, lease, by) =>
     store.save(saved(by), { lease, events: [delta(by)], taken: 1, first: true }),
+  'refuse as owner': (store, lease, by) =>
+    store.save(saved(by), {
+      lease,
+      taken: 1,
+      refused: { kind: 'session', reason: 'busy', message: by },
+    }),
   requestStop: (store) => store.requestStop('s'),
   delete: (store) => store.delete('s'),
 }
@@ -159,13 +174,14 @@ async function outcomeOf(work: Promise<unknown> | undefined): Promise<unknown> {
   try {
     const result = await work
     if (typeof result !== 'object' || result === null) return result
+    if ('taken' in result) return { ...result, at: 0 }
     return 'token' in result ? { lease: true, waits: 'wakeInMs' in result } : result
   } catch (error) {
     return isAllmError(error) ? error.reason : String(error)
   }
 }
 
-/** Everything that can be seen of the session, without times. */
+/** Everything that can be seen of the session, without times. The slot is last: the look may take it. */
 async function lookAt(store: RunStore) {
   const state = await store.look('s')
   const log = await store.readEvents('s', { commands: true })
@@ -180,6 +196,7 @@ async function lookAt(store: RunStore) {
     by: (await store.load('s'))?.session.metadata,
     snapshot: snapshot && { by: snapshot.session.metadata, after: snapshot.lastEventId },
     listed: (await store.list()).map(({ updatedAt: _updatedAt, ...row }) => row),
+    slot: await outcomeOf(store.push('s', said('late'), { slot: 'c' })),
   }
 }
 

@@ -77,6 +77,7 @@ describe.skipIf(reasonToSkip !== undefined)(
         await store.release('s00700', taken)
       },
       push: (store) => store.push('s00800', { type: 'resume' }, { key: 'k' }),
+      'push with a slot': (store) => store.push('s00800', { type: 'resume' }, { slot: 'c' }),
       'read the inbox and a key': async (store) => {
         await store.readInbox('s00800')
         await store.knowsKey('s00800', 'k')

@@ -75,6 +75,38 @@ for (const { title, missing, open } of clients) {
       }
     })
 
+    test('tables of version 0.2 need migrate, and keep what they have', async () => {
+      const schema = `${place.schema}_old`
+      const client = open()
+      const store = postgresStore(client.pool, { schema })
+      try {
+        await store.migrate()
+        await store.push('s', { type: 'resume' }, { key: 'k' })
+        await store.push('s', { type: 'resume' })
+        await store.save(Session.create({ id: 's' }), { taken: 1 })
+        for (const back of [
+          `alter table "${schema}".allm_commands drop column slot`,
+          `delete from "${schema}".allm_migrations where version > 1`,
+        ]) {
+          await client.pool.query(back, [])
+        }
+        await expect(store.push('s', { type: 'resume' })).rejects.toThrow('await store.migrate()')
+        await store.migrate()
+        expect(await store.push('s', { type: 'resume' }, { key: 'k', slot: 'c' })).toBe(false)
+        expect(await store.readInbox('s')).toHaveLength(1)
+        const deny = { type: 'deny', toolCallId: 'c' } as const
+        expect(await store.push('s', deny, { slot: 'c' })).toBe(true)
+        expect(await store.push('s', { type: 'resume' }, { slot: 'c' })).toMatchObject({
+          taken: false,
+          command: deny,
+        })
+        expect(await store.readInbox('s')).toHaveLength(2)
+      } finally {
+        await place.pool.query(`drop schema "${schema}" cascade`, [])
+        await client.close()
+      }
+    })
+
     test('a change is heard by another store, and by nobody after the last one stopped watching', async () => {
       const [watching, writing] = [place.connect(), place.connect()]
       expect(watching.notifies).toBe(true)

@@ -333,7 +333,7 @@ withRedis(`a session that was deleted leaves no key behind${why}`, async () => {
   const prefix = newPrefix()
   const { store, send } = await opened('node-redis', prefix)
   await filled(store, 's')
-  expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(12)
+  expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(14)
   await store.delete('s')
   expect(await send('KEYS', `{${prefix}}:*`)).toEqual([`{${prefix}}:token`])
 })
@@ -347,6 +347,18 @@ withRedis(`a key that version 0.2 stored, without a digest, fits every command${
   expect(await store.push('s', { type: 'send', content: 'a' }, { key: 'k' })).toBe(false)
 })
 
+withRedis(
+  `a slot of a command that was applied is no slot of the inbox any more${why}`,
+  async () => {
+    const prefix = newPrefix()
+    const { store, send } = await opened('node-redis', prefix)
+    for (const slot of ['a', 'b', 'c']) await store.push('s', { type: 'resume' }, { slot })
+    await store.save(counter(1, 's'), { taken: 2 })
+    expect(await send('HVALS', `{${prefix}}:w:s`)).toEqual(['"c"'])
+    expect(await send('HLEN', `{${prefix}}:h:s`)).toBe(3)
+  },
+)
+
 withRedis(`pruning removes the digests of keys${why}`, async () => {
   const prefix = newPrefix()
   const { store, send } = await opened('node-redis', prefix)
@@ -357,10 +369,10 @@ withRedis(`pruning removes the digests of keys${why}`, async () => {
 
 /** A session that has some of everything. */
 async function filled(store: RunStore, id: string): Promise<void> {
-  await store.push(id, { type: 'resume' }, { key: 'k' })
+  await store.push(id, { type: 'resume' }, { key: 'k', slot: 'applied' })
   const lease = await store.acquire(id, { owner: 'a', ttlMs: 60_000 })
   await store.save(counter(1, id), { lease, events: [delta('a')], taken: 1, first: true })
-  await store.push(id, { type: 'resume' })
+  await store.push(id, { type: 'resume' }, { slot: 'waits' })
 }
 
 withOwnRedis(

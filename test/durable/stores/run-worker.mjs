@@ -34,7 +34,8 @@ if (role === 'push') {
     const key = `${name}.${n}`
     const command = { type: 'send', content: n % 5 === 0 ? key.padEnd(6000) : key }
     const given = [await store.push('s', command, { key }), await store.push('s', command, { key })]
-    if (given.join() !== 'true,false') throw new Error(`${key} was pushed ${given.join()}`)
+    if (JSON.stringify(given) !== '[true,false]')
+      throw new Error(`${key} was pushed ${JSON.stringify(given)}`)
   }
 } else {
   for (let applied = 0; applied < Number(count);) {

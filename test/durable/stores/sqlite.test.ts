@@ -142,10 +142,7 @@ for (const { title, missing, open } of drivers) {
         const old = place.connect()
         await old.save(Session.create({ id: 's' }))
         const lease = await old.acquire('s', owner)
-        const database = place.open()
-        database.exec('drop index allm_by_due_from')
-        database.exec('alter table allm_sessions drop column due_from')
-        database.exec('delete from allm_migrations where version = 2')
+        toVersion02(place.open())
         const store = place.connect()
         await store.migrate()
         expect((await store.load('s'))?.version).toBe(1)
@@ -157,9 +154,27 @@ for (const { title, missing, open } of drivers) {
       })
     })
 
+    test('commands in tables of version 0.2 have no slots, and those that come later have', async () => {
+      const old = place.connect()
+      await old.push('s', { type: 'resume' }, { key: 'k' })
+      await old.push('s', { type: 'resume' })
+      await old.save(Session.create({ id: 's' }), { taken: 1 })
+      toVersion02(place.open())
+      const store = place.connect()
+      expect(await store.push('s', { type: 'resume' }, { key: 'k', slot: 'c' })).toBe(false)
+      expect(await store.readInbox('s')).toHaveLength(1)
+      const deny = { type: 'deny', toolCallId: 'c' } as const
+      expect(await store.push('s', deny, { slot: 'c' })).toBe(true)
+      expect(await store.push('s', { type: 'resume' }, { slot: 'c' })).toMatchObject({
+        taken: false,
+        command: deny,
+      })
+      expect(await store.readInbox('s')).toHaveLength(2)
+    })
+
     test('a deleted session leaves no row behind', async () => {
       const store = place.connect()
-      await store.push('s', { type: 'resume' }, { key: 'k' })
+      await store.push('s', { type: 'resume' }, { key: 'k', slot: 'c' })
       const lease = await store.acquire('s', owner)
       await store.save(Session.create({ id: 's' }), { lease, events: [delta('a')], first: true })
       await store.delete('s')
@@ -268,4 +283,13 @@ function bound(database: SqliteDatabase, sql: string) {
   const all: typeof statement.all = (...params) => statement.all(...params)
   const run: typeof statement.run = (...params) => statement.run(...params)
   return { all, run }
+}
+
+/** Takes back what came to the tables after version 0.2. */
+function toVersion02(database: SqliteDatabase): void {
+  database.exec('drop index allm_by_due_from')
+  database.exec('alter table allm_sessions drop column due_from')
+  database.exec('drop index allm_by_slot')
+  database.exec('alter table allm_commands drop column slot')
+  database.exec('delete from allm_migrations where version > 1')
 }

@@ -26,7 +26,7 @@ import { imageMutants } from './mutants/image-mutants.ts'
 import { moderationMutants } from './mutants/moderation-mutants.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { requestMutants } from './mutants/request-mutants.ts'
-import { runStoreMutants } from './mutants/run-store-mutants.ts'
+import { runStoreMutants, unchangedRunStore } from './mutants/run-store-mutants.ts'
 import { sayingMutants } from './mutants/saying-mutants.ts'
 import { stoppingMutants } from './mutants/stopping-mutants.ts'
 import { storeMutants } from './mutants/store-mutants.ts'
@@ -57,6 +57,11 @@ describe('a tool executor in which', () => hunt(toolExecutorCases, executorMutan
 describe('an encoder in which', () => hunt(toolResultEncoderCases, encoderMutants))
 describe('a session store in which', () => hunt(sessionStoreCases, storeMutants))
 describe('a run store in which', () => hunt(runStoreCases, runStoreMutants))
+
+test('a run store that is made like the mutants, but without a defect, passes every case', async () => {
+  const { failed } = await withoutRunner(() => runCases(runStoreCases, unchangedRunStore))
+  expect(failed).toEqual([])
+})
 
 test.each([
   { list: 'session store', cases: sessionStoreCases, mutants: storeMutants },

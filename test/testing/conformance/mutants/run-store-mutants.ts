@@ -18,10 +18,10 @@ import type { Mutant } from './mutant.ts'
 const original = readFileSync(join(root, 'src/durable/stores/memory-store.ts'), 'utf8')
 
 const modules: Readonly<Record<string, unknown>> = {
-  '../core/clock.ts': clock,
-  '../schema/checks.ts': checks,
-  '../session/saved.ts': saved,
-  '../types/guards.ts': guards,
+  '../../core/base/clock.ts': clock,
+  '../../core/schema/checks.ts': checks,
+  '../../core/types/guards.ts': guards,
+  '../../engine/session/saved.ts': saved,
   './run-store.ts': runStore,
   './session-store.ts': sessionStore,
 }
@@ -277,8 +277,8 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'what is no text of the user goes first',
     'commands wait in the order in which they came',
-    'record.inbox.push({ at: now, text })',
-    'if (text.includes(\'"deny"\')) record.inbox.unshift({ at: now, text })\n      else record.inbox.push({ at: now, text })',
+    'record.inbox.push({ at: now, text, slot })',
+    'if (text.includes(\'"deny"\')) record.inbox.unshift({ at: now, text, slot })\n      else record.inbox.push({ at: now, text, slot })',
   ),
   mutant(
     'the last commands are taken',
@@ -378,14 +378,152 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'something comes between the look whether it is idle and the push',
     'of several commands with ifIdle at the same time one is taken',
-    'record.inbox.push({ at: now, text })',
-    'if (ifIdle === true && key === undefined) await nextTurn()\n      record.inbox.push({ at: now, text })',
+    'record.inbox.push({ at: now, text, slot })',
+    'if (ifIdle === true && key === undefined) await nextTurn()\n      record.inbox.push({ at: now, text, slot })',
   ),
   mutant(
     'a session without a save is not in the list',
     'a command to an unknown id makes its session',
     'if (record === undefined) return undefined\n  const { status, version',
     'if (record === undefined || (record.version === 0 && record.owner === undefined && id === "s")) return undefined\n  const { status, version',
+  ),
+  mutant(
+    'a slot is looked at after its command was stored',
+    'of the commands with one slot the first is stored, and the others are told of it',
+    'if (holder !== undefined) return toSlotTaken(holder)',
+    `if (holder !== undefined) {
+        record.inbox.push({ at: now, text, slot })
+        return toSlotTaken(holder)
+      }`,
+  ),
+  mutant(
+    'a command that loses its slot uses its key',
+    'of the commands with one slot the first is stored, and the others are told of it',
+    'if (holder !== undefined) return toSlotTaken(holder)',
+    "if (key === 'late' && command.type === 'send') record.keys.set(key, { at: now })\n      if (holder !== undefined) return toSlotTaken(holder)",
+  ),
+  mutant(
+    'who loses is told of the own command',
+    'of the commands with one slot the first is stored, and the others are told of it',
+    'return toSlotTaken(holder)',
+    'return toSlotTaken({ ...holder, text })',
+  ),
+  mutant(
+    'a session has one slot',
+    'the slots of a session have nothing to do with each other',
+    'record.slots.get(slot)',
+    '[...record.slots.values()][0]',
+  ),
+  mutant(
+    'a slot is that of all sessions',
+    'the same slot in two sessions is two slots',
+    'record.slots.get(slot)',
+    '[...records.values()].map((any) => any.slots.get(slot)).find((found) => found !== undefined)',
+  ),
+  mutant(
+    'something comes between the look at the slot and the push',
+    'of several commands with one slot at the same time one is stored, and the others are told of it',
+    'if (holder !== undefined) return toSlotTaken(holder)',
+    'if (holder !== undefined) return toSlotTaken(holder)\n      await nextTurn()',
+  ),
+  mutant(
+    'a slot is looked at before the key',
+    'a command that is repeated with its key is not told of its slot',
+    'const known = key === undefined ?',
+    `const before = slot === undefined ? undefined : record.slots.get(slot)
+      if (key === 'k' && before !== undefined) return toSlotTaken(before)
+      const known = key === undefined ?`,
+  ),
+  mutant(
+    'a slot is looked at before whether the session runs',
+    'a session that runs is busy, whoever has the slot',
+    'if (ifIdle === true && record.dueAt !== undefined)',
+    `const before = slot === undefined ? undefined : record.slots.get(slot)
+      if (before !== undefined) return toSlotTaken(before)
+      if (ifIdle === true && record.dueAt !== undefined)`,
+  ),
+  mutant(
+    'a command takes its slot before it is refused as busy',
+    'a command that is refused when it is given does not use its slot',
+    'if (ifIdle === true && record.dueAt !== undefined)',
+    'if (ifIdle === true && slot !== undefined && record.owner !== undefined) record.slots.set(slot, { at: now, text })\n      if (ifIdle === true && record.dueAt !== undefined)',
+  ),
+  mutant(
+    'a slot is freed when its command is applied',
+    'a slot is kept when its command is applied',
+    'if (slot !== undefined && refused !== undefined) record.slots.delete(slot)',
+    'if (slot !== undefined) record.slots.delete(slot)',
+  ),
+  mutant(
+    'the next lease frees the slots',
+    'a slot is kept when its command is applied',
+    'const waitMs = record.owner === undefined',
+    'if (record.version > 1) record.slots.clear()\n    const waitMs = record.owner === undefined',
+  ),
+  mutant(
+    'a slot is kept after a refusal',
+    'a slot is free again when its command is refused',
+    'if (slot !== undefined && refused !== undefined) record.slots.delete(slot)',
+    '',
+  ),
+  mutant(
+    'a refusal frees every slot',
+    'a slot is free again when its command is refused',
+    'if (slot !== undefined && refused !== undefined) record.slots.delete(slot)',
+    'if (slot !== undefined && refused !== undefined) record.slots.clear()',
+  ),
+  mutant(
+    'a refusal frees the slot of its first command only',
+    'a slot is free again when its command is refused',
+    'if (slot !== undefined && refused !== undefined) record.slots.delete(slot)',
+    "if (slot !== undefined && slot !== 'a' && refused !== undefined) record.slots.delete(slot)\n    if (slot === 'a' && refused !== undefined && count === 1) record.slots.delete(slot)",
+  ),
+  mutant(
+    'a save frees slots before it looks at the version',
+    'a refusal that is not stored frees no slot',
+    'refuseStale(id, known?.version ?? 0, ifVersion)',
+    `if (refused !== undefined) known?.slots.clear()
+      refuseStale(id, known?.version ?? 0, ifVersion)`,
+  ),
+  mutant(
+    'a save frees slots before it looks at the lease',
+    'a refusal that is not stored frees no slot',
+    'const known = lease === undefined ? records.get(id) : owned(id, lease)',
+    `if (refused !== undefined && id === 's') records.get(id)?.slots.clear()
+      const known = lease === undefined ? records.get(id) : owned(id, lease)`,
+  ),
+  mutant(
+    'pruning forgets slots',
+    'a slot is kept when its command is pruned from the log',
+    'for (const [key, { at }] of keys) if (at < before) keys.delete(key)',
+    'for (const [key, { at }] of keys) if (at < before) keys.delete(key)\n  for (const [slot, { at }] of record.slots) if (at < before) record.slots.delete(slot)',
+  ),
+  mutant(
+    'pruning leaves a command with a slot in the log',
+    'a slot is kept when its command is pruned from the log',
+    'commands.filter(({ at, position }) => at >= before || position > cut)',
+    'commands.filter(({ at, position, text }) => at >= before || position > cut || [...record.slots.values()].some((held) => held.text === text))',
+  ),
+  mutant(
+    'slots outlive their session',
+    'the slots of a session are deleted with it',
+    '      records.delete(id)\n      changed(id)\n',
+    `      const old = records.get(id)
+      records.delete(id)
+      if (old?.slots.has('applied')) recordOf(id).slots.set('applied', { at: 0, text: '{}' })
+      changed(id)\n`,
+  ),
+  mutant(
+    'slots are cut',
+    'slots are told apart, whatever their characters',
+    'const { key, ifIdle, slot } = options',
+    'const { key, ifIdle } = options\n      const slot = options.slot?.slice(0, 199)',
+  ),
+  mutant(
+    'a slot of any length is taken',
+    'a slot that is not a string of 1 to 200 characters is refused',
+    'assertPushOptions(options)',
+    'if (options.slot?.length !== 201) assertPushOptions(options)',
   ),
   mutant(
     'what somebody owns is due when a command comes',
@@ -619,8 +757,8 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'text is stored without its zeros',
     'text of all kinds survives in commands, events and snapshots',
-    'record.inbox.push({ at: now, text })',
-    "record.inbox.push({ at: now, text: text.replaceAll('\\\\u0000', '') })",
+    'record.inbox.push({ at: now, text, slot })',
+    "record.inbox.push({ at: now, text: text.replaceAll('\\\\u0000', ''), slot })",
   ),
   mutant(
     'the newest token is not asked for when the counter is saved',
@@ -640,6 +778,11 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'const { clock: own = systemClock } = options\n  const start = Date.now()\n  const clock = { now: () => own.now() + Math.round((Date.now() - start) / 1_000_000) * 1_000_000 }',
   ),
 ]
+
+/** The memory store as the mutants are made, without a defect. */
+export const unchangedRunStore: RunStoreHarness = memoryRunHarness(
+  made('export function memoryStore', 'export function memoryStore', (source) => source),
+)
 
 /** A memory store whose source has another piece in the place of one. */
 function mutant(
@@ -711,8 +854,13 @@ function made(
   })
   const exported: { memoryStore?: (options: MemoryStoreOptions) => RunStore } = {}
   const run = compileFunction(outputText, ['require', 'exports', 'nextTurn'])
-  run((name: string) => modules[name], exported, nextTurn)
+  run(moduleOf, exported, nextTurn)
   const { memoryStore } = exported
   if (memoryStore === undefined) throw new Error('memory-store.ts has no memoryStore any more')
   return memoryStore
+}
+
+function moduleOf(name: string): unknown {
+  if (Object.hasOwn(modules, name)) return modules[name]
+  throw new Error(`memory-store.ts imports ${name}, which the mutants do not have`)
 }
