@@ -151,6 +151,8 @@ export type SessionCommand =
 interface Settles {
   /** The ticket of what was shown. Without it, what is open when the command is applied. */
   readonly ticket?: string | undefined
+  /** The giver did not name the ticket: it is that of what was open when the command was given. */
+  readonly implied?: boolean | undefined
   /** Who decides. */
   readonly by?: string | undefined
   /** When it was given, in milliseconds since 1970. */

@@ -3,6 +3,7 @@ import type {
   ViewMessage,
   ViewResult,
   ViewToolCall,
+  ViewWaiting,
 } from '../../engine/model-call/view-event.ts'
 import type { SessionView, ShownMessage, ShownTool, ViewCursor } from '../../engine/session/view.ts'
 
@@ -75,7 +76,10 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       }))
     }
     case 'ask_user_requested':
-      return withTool(view, event.toolCallId, openTool)
+      return withTool(view, event.toolCallId, (tool) => ({
+        ...openTool(tool),
+        question: { text: event.question, options: event.options },
+      }))
     case 'step_completed': {
       const { added, said = [] } = event
       const last = view.messages.findLast(({ role }) => role === 'assistant')
@@ -115,7 +119,7 @@ function cursorOf({ cursor, messages }: SessionView): ViewCursor {
 
 /** The view of a session whose run goes on. */
 function underWay(view: SessionView, changes?: Partial<SessionView>): SessionView {
-  const { pendingQuestion: _asked, haltedReason: _reason, error: _error, ...rest } = view
+  const { haltedReason: _reason, error: _error, ...rest } = view
   return { ...rest, status: 'idle', cursor: cursorOf(view), ...changes }
 }
 
@@ -218,31 +222,52 @@ function withTool(
 }
 
 /** A call that has not ended. */
-function openTool({ id, name, arguments: args, messageId }: ShownTool): ShownTool {
-  return { id, name, ...(args && { arguments: args }), messageId }
+function openTool({
+  id,
+  name,
+  arguments: args,
+  messageId,
+  question,
+  approval,
+}: ShownTool): ShownTool {
+  return {
+    id,
+    name,
+    ...(args && { arguments: args }),
+    messageId,
+    ...(question && { question }),
+    ...(approval && { approval }),
+  }
 }
 
 /** The view of a session whose run has ended. Calls that waited before the run still wait. */
 function atRest(view: SessionView, result: ViewResult): SessionView {
   const { cursor: _cursor, ...rest } = underWay(view)
   const { pendingQuestion: question, pendingToolCallId: toolCallId, haltedReason, error } = result
+  const { pendingQuestionTicket: ticket } = result
   const pendingApprovals = joined(view.pendingApprovals, result.pendingApprovals)
   const pendingToolCalls = joined(view.pendingToolCalls, result.manualToolCalls)
   const next = { ...rest, pendingApprovals, pendingToolCalls }
   if (question !== undefined && toolCallId !== undefined) {
     const options = result.pendingQuestionOptions ?? {}
-    return { ...next, status: 'awaiting_user', pendingQuestion: { toolCallId, question, options } }
+    const asked = { toolCallId, question, options, ...(ticket && { ticket }) }
+    // One that was open before the run is still the first.
+    const open = view.pendingQuestion
+    const pendingQuestion = open && open.toolCallId !== toolCallId ? open : asked
+    return { ...next, status: 'awaiting_user', pendingQuestion }
   }
   const isNew = result.pendingApprovals.length + result.manualToolCalls.length > 0
+  if (isNew && view.pendingQuestion) return { ...next, status: 'awaiting_user' }
   if (!isNew && error && (haltedReason === 'error' || haltedReason === 'tool_error')) {
     return { ...next, status: 'error', error }
   }
   if (!isNew && haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
+  if (view.pendingQuestion) return { ...next, status: 'awaiting_user' }
   if (pendingApprovals.length > 0) return { ...next, status: 'awaiting_approval' }
   return { ...next, status: pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
 }
 
-function joined<Call extends ViewToolCall>(
+function joined<Call extends ViewWaiting>(
   known: readonly Call[],
   added: readonly Call[],
 ): readonly Call[] {

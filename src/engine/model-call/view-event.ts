@@ -24,6 +24,7 @@ export const viewIncludes = [
   'errors',
   'system',
   'late_results',
+  'by',
 ] as const
 
 /**
@@ -36,11 +37,20 @@ export type ViewInclude = (typeof viewIncludes)[number]
 export interface ViewOptions {
   /** What to show besides texts, images, questions, approvals, and the names and outcomes of tools. */
   readonly include?: readonly ViewInclude[] | undefined
+  /** What to leave out besides. Without the arguments of an approval there is no ticket either: nobody decides about what was not shown. */
+  readonly hide?: readonly ViewHide[] | undefined
 }
+
+/** What a view can leave out of what it shows otherwise. */
+export const viewHides = ['approval_arguments'] as const
+
+/** A part that a view leaves out when it is named. */
+export type ViewHide = (typeof viewHides)[number]
 
 /** The checks of a view's options. */
 export const viewChecks: Readonly<Record<keyof ViewOptions, Check>> = {
   include: /* @__PURE__ */ listOf(/* @__PURE__ */ oneOf(viewIncludes)),
+  hide: /* @__PURE__ */ listOf(/* @__PURE__ */ oneOf(viewHides)),
 }
 
 const viewOptions = /* @__PURE__ */ optionsOf(viewChecks)
@@ -66,8 +76,14 @@ export interface ViewToolEnd {
 /** A tool call that has ended, as a browser sees it. */
 export type ViewToolResult = ViewToolCall & ViewToolEnd
 
+/** A call that waits for somebody, as a browser sees it. */
+export interface ViewWaiting extends ViewToolCall {
+  /** What a command that settles it names. Absent where it may not be settled from this view. */
+  readonly ticket?: string
+}
+
 /** A call that awaits approval, as a browser sees it. */
-export interface ViewApproval extends ViewToolCall {
+export interface ViewApproval extends ViewWaiting {
   /** With `errors`: why the policy could not decide. */
   readonly reason?: string
 }
@@ -125,6 +141,7 @@ export type ViewEvent =
       readonly toolCallId: string
       readonly toolName: string
       readonly call: ViewToolCall
+      readonly ticket?: string
       /** With `errors`: why the policy could not decide. */
       readonly reason?: string
     }
@@ -166,6 +183,7 @@ export type ViewEvent =
       readonly question: string
       /** Without `resume`, which is for the loop. */
       readonly options: JsonObject
+      readonly ticket?: string
     }
   | {
       readonly type: 'tool_halt'
@@ -199,9 +217,10 @@ export interface ViewResult {
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
   readonly pendingQuestionOptions?: JsonObject
+  readonly pendingQuestionTicket?: string
   /** With their arguments, because somebody has to decide about them. */
   readonly pendingApprovals: readonly ViewApproval[]
-  readonly manualToolCalls: readonly ViewToolCall[]
+  readonly manualToolCalls: readonly ViewWaiting[]
   readonly haltResult?: JsonValue
   readonly usage?: Usage
   readonly metadata?: JsonObject
@@ -228,14 +247,16 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
       return shown && { type, id, name, inner: 'event', data }
     }
     case 'ask_user_requested': {
-      const { type, toolCallId, toolName, question } = event
-      return { type, toolCallId, toolName, question, options: viewQuestion(event.options) }
+      const { type, toolCallId, toolName, question, ticket } = event
+      const asked = viewQuestion(event.options)
+      return defined<ViewEvent>({ type, toolCallId, toolName, question, options: asked, ticket })
     }
     case 'approval_requested': {
       const { type, toolCallId, toolName, call } = event
       // It may repeat what a policy threw.
       const reason = shows('errors') ? event.reason : undefined
-      return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
+      const { ticket, ...shown } = viewApproval({ ...call, ticket: event.ticket }, shows)
+      return defined<ViewEvent>({ type, toolCallId, toolName, call: shown, ticket, reason })
     }
     case 'tool_execution_started': {
       return { type: event.type, ...viewCall(event, shows) }
@@ -317,11 +338,12 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
 }
 
 /** Whether a view shows what has this name. */
-export type Shows = (name: ViewInclude) => boolean
+export type Shows = (name: ViewInclude | ViewHide) => boolean
 
 /** What a view with these options shows. */
-export function showsOf({ include }: ViewOptions): Shows {
-  return (name) => include?.includes(name) === true
+export function showsOf({ include, hide }: ViewOptions): Shows {
+  return (name) =>
+    name === 'approval_arguments' ? hide?.includes(name) !== true : include?.includes(name) === true
 }
 
 /** A tool call without what its provider needs back. */
@@ -420,6 +442,7 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
   const { outputText, output, haltedReason, pendingQuestion, pendingToolCallId } = result
   const { manualToolCalls, haltResult, usage, metadata, error } = result
   const options = result.pendingQuestionOptions
+  const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))
   return defined<ViewResult>({
     outputText,
     output,
@@ -427,8 +450,11 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
     pendingQuestion,
     pendingToolCallId,
     pendingQuestionOptions: options && viewQuestion(options),
-    pendingApprovals: result.pendingApprovals.map((call) => viewApproval(call, shows)),
-    manualToolCalls: manualToolCalls.map((call) => viewCall(call, shows)),
+    pendingQuestionTicket: tickets.get(pendingToolCallId ?? ''),
+    pendingApprovals: result.pendingApprovals.map((call) =>
+      viewApproval({ ...call, ticket: tickets.get(call.id) }, shows),
+    ),
+    manualToolCalls: manualToolCalls.map((call) => viewWaiting(call, tickets.get(call.id), shows)),
     haltResult: shows('tool_results') ? haltResult : undefined,
     usage: shows('usage') ? usage : undefined,
     metadata: shows('metadata') ? metadata : undefined,
@@ -436,10 +462,20 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
   })
 }
 
-/** A call that awaits approval, with its arguments: somebody has to decide about them. */
-export function viewApproval(call: PendingApproval, shows: Shows): ViewApproval {
+/** A call that awaits approval, with its arguments: somebody has to decide about them. Where they are hidden, nobody can. */
+export function viewApproval(
+  { ticket, ...call }: PendingApproval & { readonly ticket?: string | undefined },
+  shows: Shows,
+): ViewApproval {
   const reason = shows('errors') ? call.reason : undefined
-  return defined<ViewApproval>({ ...wholeCall(call), reason })
+  if (!shows('approval_arguments'))
+    return defined<ViewApproval>({ ...viewCall(call, shows), reason })
+  return defined<ViewApproval>({ ...wholeCall(call), ticket, reason })
+}
+
+/** A call whose result somebody submits. */
+export function viewWaiting(call: ToolCall, ticket: string | undefined, shows: Shows): ViewWaiting {
+  return defined<ViewWaiting>({ ...viewCall(call, shows), ticket })
 }
 
 /** The message of an error may repeat what a provider or a handler said, so it is replaced by one that says the reason only. */

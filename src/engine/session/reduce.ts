@@ -17,7 +17,13 @@ import type {
   PendingApproval,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { AnswerFacts, CallDecision, RunProgress, Session } from '../../core/types/session.ts'
+import type {
+  AnswerFacts,
+  CallDecision,
+  RunProgress,
+  Session,
+  SessionStatus,
+} from '../../core/types/session.ts'
 import { questionsOf } from '../calls/places.ts'
 import {
   applyEvent,
@@ -242,12 +248,10 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   })
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
+  const waits = waitingStatus(rest)
   const asksNow = questions.length > 0 || haltedReason === 'ask_user'
-  if (asksNow && rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
-  if (approvals.length > 0) return next('awaiting_approval', waiting)
-  if (manualToolCalls.length > 0) {
-    return next(rest.pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools', waiting)
-  }
+  const waitsNow = asksNow || approvals.length + manualToolCalls.length > 0
+  if (waitsNow && waits !== undefined) return next(waits, waiting)
   if (haltedReason === 'tool_error' && error !== undefined) {
     return { ...next('error', restingRun(run.mode)), error }
   }
@@ -259,12 +263,21 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     const stopped = defined<RunProgress>({ ...restingRun(run.mode), haltResult })
     return { ...next('halted', stopped), haltedReason }
   }
-  if (rest.pendingToolCallId !== undefined) return next('awaiting_user', resting)
-  if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
-  if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
+  if (waits !== undefined) return next(waits, resting)
   return run.usage === undefined && inner === undefined
     ? { ...rest, status: 'completed' }
     : next('completed', restingRun(run.mode))
+}
+
+/** The status of a session that waits: that of the first that its lists name. */
+export function waitingStatus({
+  pendingToolCallId,
+  pendingApprovals,
+  pendingToolCalls,
+}: Session): SessionStatus | undefined {
+  if (pendingToolCallId !== undefined) return 'awaiting_user'
+  if (pendingApprovals.length > 0) return 'awaiting_approval'
+  return pendingToolCalls.length > 0 ? 'awaiting_tools' : undefined
 }
 
 function isWaiting(inner: InnerSessions | undefined, callId: string): boolean {
