@@ -5,6 +5,7 @@ import type { Engine, EngineContext } from '../../core/contracts/engine.ts'
 import type { ApprovePolicy, OnToolError } from '../../core/contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../../core/contracts/tool.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Part, ToolCall } from '../../core/types/message.ts'
 import type { RunProgress } from '../../core/types/session.ts'
@@ -71,10 +72,27 @@ export function canRun(call: ToolCall, tool?: Tool, executor?: ToolExecutor): bo
   return handler !== undefined || isCallersCall(tool, call)
 }
 
-/** The event before a call runs. */
-export function startEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
-  return { type: 'tool_execution_started', id, name, arguments: args }
+/** How long a call may take. An agent takes the time that it takes, unless it was told. */
+export function timeoutOf(tool: Tool | undefined, run: Pick<ToolRun, 'timeoutMs'>): number {
+  return tool?.timeoutMs ?? (tool?.agent === undefined ? run.timeoutMs : Infinity)
 }
+
+/** The event before a call runs. It says what a later run has to know of the tool of this build. */
+export function startEvent({ id, name, arguments: args }: ToolCall, run: ToolRun): StreamEvent {
+  const tool = run.tools.get(name)
+  const timeoutMs = timeoutOf(tool, run)
+  return defined<ToolStarted>({
+    type: 'tool_execution_started',
+    id,
+    name,
+    arguments: args,
+    at: run.clock.now(),
+    timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
+    idempotent: tool?.idempotent === true ? true : undefined,
+  })
+}
+
+type ToolStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
 
 /** What telemetry says of a call at its start. */
 export function callFacts(
