@@ -8,6 +8,7 @@ import {
   sessionVersion,
   type AnswerFacts,
   type CallDecision,
+  type CallStart,
   type RunProgress,
   type Session,
   type StoredResult,
@@ -29,6 +30,7 @@ import {
   shapeOf,
   someText,
   text,
+  timeoutMs,
   within,
   type Check,
 } from './checks.ts'
@@ -120,6 +122,12 @@ const storedResult = shapeOf<StoredResult>(
   },
 )
 
+const callStart = shapeOf<CallStart>(
+  // The clock of an engine may count from any moment.
+  { toolCallId: someText, at: between(-Number.MAX_VALUE, Number.MAX_VALUE) },
+  { timeoutMs, idempotent: must('true', (value) => value === true) },
+)
+
 const decision = shapeOf<CallDecision>(
   { call: toolCall },
   { deny: text, answer: content, late: must('true', (value) => value === true) },
@@ -192,6 +200,7 @@ function runAt(depth: number): Check {
       answer,
       usage: jsonObject,
       told: jsonObject,
+      starts: listOf(callStart),
       silent: must('true', (value) => value === true),
       requested: listOf(pendingApproval),
       results: listOf(storedResult),

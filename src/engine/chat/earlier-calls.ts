@@ -4,7 +4,12 @@ import { ToolError } from '../../core/errors/errors.ts'
 import { interruptedMessage, unheardContent } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
-import type { CallDecision, RunProgress, StoredResult } from '../../core/types/session.ts'
+import type {
+  CallDecision,
+  CallStart,
+  RunProgress,
+  StoredResult,
+} from '../../core/types/session.ts'
 import { isMark } from '../model-call/restore.ts'
 import type { Judged } from '../tools/approval.ts'
 import { assertFits, type ToolOutcome } from '../tools/execute.ts'
@@ -71,8 +76,8 @@ function isApproved(decision: CallDecision | undefined): boolean {
 /**
  * What became of a call before the run was cut.
  *
- * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
- * interrupted, and reported.
+ * A call that was started and left no result is run again only if its tool was idempotent then, or is an agent. Otherwise it is answered
+ * as interrupted, and reported.
  */
 function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> | undefined {
   const { call, decision, tools } = waiting
@@ -89,7 +94,7 @@ function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Ju
   if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && tool?.idempotent !== true) {
+  if (wasStarted && !mayRepeat(state.starts, call.id, tool)) {
     return interrupted(loop, call, decision?.answer)
   }
   if (decision === undefined) return wasStarted ? call : undefined
@@ -97,6 +102,20 @@ function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Ju
   const hasHandler = loop.mode !== 'manual' && tool?.manual === false
   const isUnheard = deny === undefined && !hasHandler
   return isUnheard && answer !== undefined ? unheardEvent(call, answer) : undefined
+}
+
+/**
+ * Whether a call that was started and left no result may simply run again. A deploy does not change that: what the tool said when the call
+ * was started holds. Sessions of 0.2 do not have it, and then the tool of today says it. A tool that is gone repeats nothing.
+ */
+export function mayRepeat(
+  starts: readonly CallStart[] | undefined,
+  id: string,
+  tool: Tool | undefined,
+): boolean {
+  if (tool === undefined) return false
+  const start = starts?.find(({ toolCallId }) => toolCallId === id)
+  return start === undefined ? tool.idempotent : start.idempotent === true
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
@@ -178,7 +197,7 @@ export function checksInside(
   const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
   if (session === undefined) return []
   const { thread, run } = session
-  const { decisions = [], results = [], started = [], inner = {} } = run ?? {}
+  const { decisions = [], results = [], started = [], starts, inner = {} } = run ?? {}
   const engine = agentTool?.agent?.engine
   const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
     engine && engineAfter(engine, beforeCall(thread.messages, id))
@@ -200,7 +219,7 @@ export function checksInside(
     // The hook may bring the tool.
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
-    const runs = !isEntered && (!started.includes(call.id) || tool?.idempotent === true)
+    const runs = !isEntered && (!started.includes(call.id) || mayRepeat(starts, call.id, tool))
     return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
   })
   const deeper = Object.keys(inner).flatMap((id) => {

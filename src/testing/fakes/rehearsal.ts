@@ -232,7 +232,7 @@ function checkCut(scenario: CrashScenario, run: CutRun, runs: Runs): void {
       },
     )
   }
-  const lost = lostCalls(resumed, runs)
+  const lost = lostCalls(resumed)
   const expected = uncut.session.thread.messages
   const actual = resumed.session.thread.messages
   const end = comparableUntil(expected, actual, lost)
@@ -299,8 +299,8 @@ function answerTexts({ thread }: Session): readonly string[] {
 }
 
 /** The calls that may be answered as interrupted: they were started, have no result, and must not run twice. */
-function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
-  return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
+function lostCalls({ started }: Ending): ReadonlySet<string> {
+  return new Set(started.flatMap(({ id, idempotent }) => (idempotent ? [] : id)))
 }
 
 /**
@@ -464,7 +464,7 @@ interface Ending {
   /** How many had completed when it was resumed. */
   readonly resumedAfter: number
   /** The calls whose start was saved, and whose result was not. */
-  readonly started: readonly string[]
+  readonly started: readonly OpenStart[]
   /** The number of tool calls that ended, and the errors of those that failed. */
   readonly toolCalls: number
   readonly toolErrors: readonly ErrorData[]
@@ -601,7 +601,13 @@ function note(life: Life, { type }: StreamEvent): void {
   else if (type === 'message_completed' || type === 'error') life.onCall('ended')
 }
 
-function openCalls({ run, thread }: Session): readonly string[] {
+/** A call that was started and has no result, and whether its tool said then that it may run twice. */
+interface OpenStart {
+  readonly id: string
+  readonly idempotent: boolean
+}
+
+function openCalls({ run, thread }: Session): readonly OpenStart[] {
   const marked = new Set(
     thread.messages
       .filter(({ metadata }) => metadata?.['interrupted'] === true)
@@ -609,9 +615,14 @@ function openCalls({ run, thread }: Session): readonly string[] {
   )
   for (const { call, late } of run?.decisions ?? []) if (late === true) marked.add(call.id)
   const stored = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
-  const own = (run?.started ?? []).filter((id) => marked.has(id) && !stored.has(id))
+  const repeatable = new Set(
+    run?.starts?.flatMap(({ toolCallId, idempotent }) => (idempotent === true ? toolCallId : [])),
+  )
+  const own = (run?.started ?? [])
+    .filter((id) => marked.has(id) && !stored.has(id))
+    .map((id) => ({ id, idempotent: repeatable.has(id) }))
   const inner = Object.entries(run?.inner ?? {}).flatMap(([callId, agent]) =>
-    openCalls(agent).map((id) => `${callId}/${id}`),
+    openCalls(agent).map(({ id, idempotent }) => ({ id: `${callId}/${id}`, idempotent })),
   )
   return [...own, ...inner]
 }
