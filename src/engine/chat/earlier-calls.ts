@@ -1,8 +1,10 @@
+import { withoutPartial } from '../../core/base/telemetry.ts'
 import { outcomeBrand, type Tool } from '../../core/contracts/tool.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
 import { ToolError } from '../../core/errors/errors.ts'
 import { interruptedMessage, unheardContent } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
+import { assertNever } from '../../core/types/guards.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type {
   CallDecision,
@@ -12,8 +14,9 @@ import type {
 } from '../../core/types/session.ts'
 import { isMark } from '../model-call/restore.ts'
 import type { Judged } from '../tools/approval.ts'
-import { assertFits, type ToolOutcome } from '../tools/execute.ts'
-import { deniedEvent, missingTool, toolFailure } from '../tools/failed-calls.ts'
+import { assertFits, readOutcome, type ToolOutcome } from '../tools/execute.ts'
+import { deniedEvent, disown, missingTool, toolFailure } from '../tools/failed-calls.ts'
+import { reconcileCall } from '../tools/reconcile.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
 import { beforeCall, engineAfter, lostHandoff } from './answering-engine.ts'
@@ -38,7 +41,15 @@ export interface WaitingCall {
  */
 export function settledBefore(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> {
   const before = earlierCall(loop, waiting)
-  if (before !== undefined) return before
+  if (!(before instanceof Promise)) return before ?? decidedBefore(loop, waiting)
+  const settled = before.then((known) => known ?? decidedBefore(loop, waiting))
+  // Another call of the answer may throw first.
+  disown(settled)
+  return settled
+}
+
+/** What was decided about a call while it waited: the call if it runs now, or the answer if it was denied. */
+function decidedBefore(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> {
   const { call, decision, tools } = waiting
   const tool = tools.tools.get(call.name)
   if (isLost(loop, waiting)) {
@@ -76,8 +87,8 @@ function isApproved(decision: CallDecision | undefined): boolean {
 /**
  * What became of a call before the run was cut.
  *
- * A call that was started and left no result is run again only if its tool was idempotent then, or is an agent. Otherwise it is answered
- * as interrupted, and reported.
+ * A call that was started and left no result is run again only if its tool says that it has had no effect, or was idempotent then, or is
+ * an agent. Otherwise it is answered as interrupted, and reported.
  */
 function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> | undefined {
   const { call, decision, tools } = waiting
@@ -94,12 +105,59 @@ function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Ju
   if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && !mayRepeat(state.starts, call.id, tool)) {
-    return interrupted(loop, call, decision?.answer)
+  if (wasStarted && tool?.reconcile !== undefined) return reconciled(loop, waiting, tool)
+  return wasStarted ? repeated(loop, waiting) : unheard(loop, waiting)
+}
+
+/** A call that was started and left no result: the call if it may run twice, else the answer that it was interrupted. */
+function repeated(loop: LoopState, waiting: WaitingCall): Judged {
+  const { call, decision, tools } = waiting
+  return mayRepeat(loop.state.starts, call.id, tools.tools.get(call.name))
+    ? runAgain(loop, waiting)
+    : interrupted(loop, call, decision?.answer)
+}
+
+/** The call that runs again, unless something was decided about it, which says how. */
+function runAgain(loop: LoopState, waiting: WaitingCall): Judged {
+  return waiting.decision === undefined ? waiting.call : unheard(loop, waiting)
+}
+
+/** Asks the tool of a call that was started and left no result what became of it. Gives the answer to the call, or the call if it runs again. */
+async function reconciled(
+  loop: LoopState,
+  waiting: WaitingCall,
+  tool: Tool,
+): Promise<Judged | undefined> {
+  const { call, decision, tools: run } = waiting
+  const start = startOf(loop.state.starts, call.id)
+  // With the arguments that it was run with.
+  const asked = { call: decision?.call ?? call, tool, run, start, signal: loop.stop.signal }
+  const outcome = await reconcileCall(asked)
+  const { type } = outcome
+  const error =
+    type === 'unknown' && outcome.error !== undefined ? withoutPartial(outcome.error) : undefined
+  const { name: toolName, id: toolCallId } = call
+  loop.span.event({ name: 'tool.reconciled', toolName, toolCallId, outcome: type, error })
+  switch (type) {
+    case 'done': {
+      const read = readOutcome(call, outcome.value)
+      // Only agents wait.
+      if (read.type === 'waits') return interrupted(loop, call, decision?.answer)
+      return (await answerCall({ call, tool, run }, read)).event
+    }
+    case 'not_done':
+      return runAgain(loop, waiting)
+    case 'unknown':
+      return repeated(loop, waiting)
+    default:
+      return assertNever(type)
   }
-  if (decision === undefined) return wasStarted ? call : undefined
-  const { deny, answer } = decision
-  const hasHandler = loop.mode !== 'manual' && tool?.manual === false
+}
+
+/** The answer to a call whose question the user has answered, if its handler cannot be called with that here. */
+function unheard(loop: LoopState, { call, decision, tools }: WaitingCall): Judged {
+  const { deny, answer } = decision ?? {}
+  const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
   const isUnheard = deny === undefined && !hasHandler
   return isUnheard && answer !== undefined ? unheardEvent(call, answer) : undefined
 }
@@ -114,8 +172,12 @@ export function mayRepeat(
   tool: Tool | undefined,
 ): boolean {
   if (tool === undefined) return false
-  const start = starts?.find(({ toolCallId }) => toolCallId === id)
+  const start = startOf(starts, id)
   return start === undefined ? tool.idempotent : start.idempotent === true
+}
+
+function startOf(starts: readonly CallStart[] | undefined, id: string): CallStart | undefined {
+  return starts?.find(({ toolCallId }) => toolCallId === id)
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
@@ -219,7 +281,9 @@ export function checksInside(
     // The hook may bring the tool.
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
-    const runs = !isEntered && (!started.includes(call.id) || mayRepeat(starts, call.id, tool))
+    // A tool that is asked may say that the call runs again.
+    const mayRun = tool?.reconcile !== undefined || mayRepeat(starts, call.id, tool)
+    const runs = !isEntered && (!started.includes(call.id) || mayRun)
     return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
   })
   const deeper = Object.keys(inner).flatMap((id) => {

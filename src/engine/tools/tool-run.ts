@@ -2,7 +2,7 @@ import type { Clock } from '../../core/base/clock.ts'
 import type { NewId } from '../../core/base/ids.ts'
 import type { RunTrace, SpanFacts } from '../../core/base/telemetry.ts'
 import type { Engine, EngineContext } from '../../core/contracts/engine.ts'
-import type { ApprovePolicy, OnToolError } from '../../core/contracts/options.ts'
+import type { ApprovePolicy, OnToolError, RetryOption } from '../../core/contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../../core/contracts/tool.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -26,6 +26,8 @@ export interface ToolRun {
   readonly onToolError: OnToolError
   /** Decides which calls run. Absent: those of tools without `needsApproval`. */
   readonly approve?: ApprovePolicy | undefined
+  /** How often `reconcile` is asked again when it throws. Absent: the default policy. */
+  readonly retry?: RetryOption | undefined
   /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
   readonly keyOf?: ((call: ToolCall) => string) | undefined
   /** The sessions of agents inside calls that an earlier run entered, by call. */
@@ -70,6 +72,11 @@ export function isCallersCall(tool: Tool | undefined, call: ToolCall): boolean {
 export function canRun(call: ToolCall, tool?: Tool, executor?: ToolExecutor): boolean {
   const handler = tool && (tool.handler ?? executor)
   return handler !== undefined || isCallersCall(tool, call)
+}
+
+/** The same on every run of a call. */
+export function keyFor(call: ToolCall, { keyOf, requestId }: ToolRun): string {
+  return keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`
 }
 
 /** How long a call may take. An agent takes the time that it takes, unless it was told. */
