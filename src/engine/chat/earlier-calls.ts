@@ -1,10 +1,8 @@
-import { withoutPartial } from '../../core/base/telemetry.ts'
 import { outcomeBrand, type Tool } from '../../core/contracts/tool.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
 import { ToolError } from '../../core/errors/errors.ts'
 import { interruptedMessage, unheardContent } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
-import { assertNever } from '../../core/types/guards.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type {
   CallDecision,
@@ -14,9 +12,9 @@ import type {
 } from '../../core/types/session.ts'
 import { isMark } from '../model-call/restore.ts'
 import type { Judged } from '../tools/approval.ts'
-import { assertFits, readOutcome, type ToolOutcome } from '../tools/execute.ts'
+import { assertFits, type ToolOutcome } from '../tools/execute.ts'
 import { deniedEvent, disown, missingTool, toolFailure } from '../tools/failed-calls.ts'
-import { reconcileCall } from '../tools/reconcile.ts'
+import type { reconcileCall } from '../tools/reconcile.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
 import { beforeCall, engineAfter, lostHandoff } from './answering-engine.ts'
@@ -105,7 +103,14 @@ function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Ju
   if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && tool?.reconcile !== undefined) return reconciled(loop, waiting, tool)
+  if (wasStarted && loop.reconcile !== undefined && tool?.reconcile !== undefined) {
+    const start = startOf(state.starts, call.id)
+    // With the arguments that it was run with.
+    const own = decision?.call ?? call
+    const { span, stop } = loop
+    const lost = { call: own, tool, run: tools, start, span, signal: stop.signal }
+    return reconciled(loop, waiting, loop.reconcile(lost))
+  }
   return wasStarted ? repeated(loop, waiting) : unheard(loop, waiting)
 }
 
@@ -122,36 +127,15 @@ function runAgain(loop: LoopState, waiting: WaitingCall): Judged {
   return waiting.decision === undefined ? waiting.call : unheard(loop, waiting)
 }
 
-/** Asks the tool of a call that was started and left no result what became of it. Gives the answer to the call, or the call if it runs again. */
+/** What becomes of such a call by the word of its tool. */
 async function reconciled(
   loop: LoopState,
   waiting: WaitingCall,
-  tool: Tool,
-): Promise<Judged | undefined> {
-  const { call, decision, tools: run } = waiting
-  const start = startOf(loop.state.starts, call.id)
-  // With the arguments that it was run with.
-  const asked = { call: decision?.call ?? call, tool, run, start, signal: loop.stop.signal }
-  const outcome = await reconcileCall(asked)
-  const { type } = outcome
-  const error =
-    type === 'unknown' && outcome.error !== undefined ? withoutPartial(outcome.error) : undefined
-  const { name: toolName, id: toolCallId } = call
-  loop.span.event({ name: 'tool.reconciled', toolName, toolCallId, outcome: type, error })
-  switch (type) {
-    case 'done': {
-      const read = readOutcome(call, outcome.value)
-      // Only agents wait.
-      if (read.type === 'waits') return interrupted(loop, call, decision?.answer)
-      return (await answerCall({ call, tool, run }, read)).event
-    }
-    case 'not_done':
-      return runAgain(loop, waiting)
-    case 'unknown':
-      return repeated(loop, waiting)
-    default:
-      return assertNever(type)
-  }
+  asking: ReturnType<typeof reconcileCall>,
+): Promise<Judged> {
+  const known = await asking
+  if (known === 'not_done') return runAgain(loop, waiting)
+  return known === 'unknown' ? repeated(loop, waiting) : known
 }
 
 /** The answer to a call whose question the user has answered, if its handler cannot be called with that here. */

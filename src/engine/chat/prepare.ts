@@ -46,6 +46,7 @@ import {
 import { assertRepairable } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
+import type { reconcileCall } from '../tools/reconcile.ts'
 import { defaultToolTimeoutMs, type ToolRun } from '../tools/tool-run.ts'
 import { contextAfter, handoffIn } from './answering-engine.ts'
 
@@ -77,6 +78,8 @@ export interface LoopState extends LoopSettings {
   late: readonly Message[]
   /** The agents inside calls that an earlier run entered. */
   readonly inner: NonNullable<RunProgress['inner']>
+  /** Asks a tool about a call that an earlier run started. Only the runs of sessions have such calls, so a chat does not load it. */
+  readonly reconcile: typeof reconcileCall | undefined
   /** What `prepareStep` changes about the step under way. */
   changes: StepChanges | undefined
   /** The tools of the step under way, if `prepareStep` changed them. */
@@ -113,6 +116,7 @@ interface LoopStart {
   readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
   readonly inner?: RunProgress['inner'] | undefined
+  readonly reconcile?: typeof reconcileCall
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
 }
@@ -148,6 +152,7 @@ export function createLoop(
     decisions: frozen([...(start.decisions ?? []), ...approved]),
     late: frozen(start.late ?? []),
     inner: start.inner ?? {},
+    reconcile: start.reconcile,
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     changes: undefined,
     changedTools: undefined,

@@ -45,6 +45,7 @@ import {
 import { shownEvent } from '../model-call/view-event.ts'
 import { checkArguments } from '../tools/execute.ts'
 import { disown } from '../tools/failed-calls.ts'
+import { reconcileCall } from '../tools/reconcile.ts'
 import { applyCommand, awaiting, checked, replied, started, type SessionInput } from './changes.ts'
 import { innerPlace, sessionCall, untoldUsage, waits } from './inner.ts'
 import {
@@ -343,7 +344,7 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
-  const start = { ...counts, state, decisions, late, inner }
+  const start = { ...counts, state, decisions, late, inner, reconcile: reconcileCall }
   const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
