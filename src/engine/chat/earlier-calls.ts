@@ -150,7 +150,7 @@ function unheard(loop: LoopState, { call, decision, tools }: WaitingCall): Judge
  * Whether a call that was started and left no result may simply run again. A deploy does not change that: what the tool said when the call
  * was started holds. Sessions of 0.2 do not have it, and then the tool of today says it. A tool that is gone repeats nothing.
  */
-export function mayRepeat(
+function mayRepeat(
   starts: readonly CallStart[] | undefined,
   id: string,
   tool: Tool | undefined,
