@@ -28,7 +28,7 @@ import type {
   PendingApproval,
   ToolHalt,
 } from '../types/results.ts'
-import type { AnswerFacts, Session, StoredResult } from '../types/session.ts'
+import type { AnswerFacts, CallStart, Session, StoredResult } from '../types/session.ts'
 import type { Warning } from '../types/warning.ts'
 import {
   addImage,
@@ -73,6 +73,8 @@ export interface Collector extends MessageDraft {
   active: boolean
   /** The calls of this step whose handlers were started. */
   started: readonly string[]
+  /** What is known of those starts. */
+  starts: readonly CallStart[]
   /** The results of this step that are not a message yet. */
   results: readonly StoredResult[]
   /** The tool messages of this step, in the order of arrival. */
@@ -144,6 +146,7 @@ function noMessage() {
     end: undefined,
     active: false,
     started: none,
+    starts: none,
     results: none,
     toolMessages: none,
     tail: noItems,
@@ -261,6 +264,7 @@ export function clearMessage(state: Collector): void {
   state.end = undefined
   state.active = false
   state.started = none
+  state.starts = none
   state.results = none
   state.toolMessages = none
   state.tail = noItems

@@ -230,6 +230,17 @@ export type SpanDetail =
       readonly to: string
       readonly error?: ErrorData | undefined
     }
+  /**
+   * A tool had started in a run that was cut and left no result, and its `reconcile` was asked. `error` is why it is `unknown`, if it did
+   * not say so itself.
+   */
+  | {
+      readonly name: 'tool.reconciled'
+      readonly toolName: string
+      readonly toolCallId: string
+      readonly outcome: 'done' | 'not_done' | 'unknown'
+      readonly error?: ErrorData | undefined
+    }
   /** A tool had started in a run that was cut and left no result; its call was answered as interrupted. */
   | {
       readonly name: 'tool.interrupted'

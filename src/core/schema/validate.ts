@@ -207,6 +207,7 @@ const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof too
     summary: text,
     timeoutMs,
     idempotent: flag,
+    reconcile: anyFunction,
     agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
     handoff: must('made by handoff', (value) => isPlainObject(value) && 'engine' in value),
   },

@@ -42,6 +42,17 @@ export interface StoredResult {
   readonly haltReason?: string
 }
 
+/** What the event of a call's start says: the build that goes on may have another tool of that name. */
+export interface CallStart {
+  readonly toolCallId: string
+  /** When it was started, by the clock of the engine that did. */
+  readonly at: number
+  /** How long the handler could take. Absent if it had no deadline. */
+  readonly timeoutMs?: number
+  /** The tool said that running it twice is harmless. */
+  readonly idempotent?: true
+}
+
 /** What was decided about a call that waited: the next run settles it. */
 export interface CallDecision {
   /** The call, with the arguments that were approved. */
@@ -85,6 +96,8 @@ export interface RunProgress {
   readonly silent?: true
   /** The calls whose handlers were started. A started call without a result may have had effects. */
   readonly started: readonly string[]
+  /** What is known of those starts. A call that 0.2 started has no entry: then the tool of today decides whether it may run again. */
+  readonly starts?: readonly CallStart[]
   /** The halts of the current step. */
   readonly halts: readonly ToolHalt[]
   /** The calls of the current step that were found to wait for approval. A run that is resumed asks about them again. */

@@ -161,6 +161,8 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
     // An observer failed, and the stream has said so.
     if (state.error !== undefined) return
     const error = loop.stop.signal.aborted ? cancelled(loop, thrown) : thrown
+    // What another call of the answer still waits for is of no use any more.
+    loop.stop.abort(error)
     if (!isAllmError(error) || (state.count === 0 && error.reason !== 'invalid_output')) {
       failure = error
       throw error

@@ -286,6 +286,7 @@ export function toolRun(run: RunContext, tools: ToolRun['tools']): ToolRun {
     encoder: engine.defaults.toolResultEncoder,
     onToolError: optionOf(run, 'onToolError') ?? 'continue',
     approve: optionOf(run, 'approve'),
+    retry: call.retry ?? engine.defaults.retry,
     timeoutMs: optionOf(run, 'toolTimeoutMs') ?? defaultToolTimeoutMs,
     maxConcurrency: optionOf(run, 'maxConcurrency'),
     signal: call.signal,

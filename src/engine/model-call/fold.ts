@@ -47,7 +47,7 @@ import type {
   StepResult,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { StoredResult } from '../../core/types/session.ts'
+import type { CallStart, StoredResult } from '../../core/types/session.ts'
 import { inCall, pendingCalls } from '../calls/pending.ts'
 import { enterInner } from './restore.ts'
 
@@ -75,6 +75,7 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
     }
     case 'tool_execution_started':
       state.started = [...state.started, event.id]
+      state.starts = withStart(state.starts, event)
       break
     case 'tool_progress':
       if (event.inner !== undefined) foldInner(state, event)
@@ -257,6 +258,17 @@ function completeStep(state: Collector, event: StepCompleted): void {
     ({ id }) => state.requested.find((request) => request.id === id) ?? [],
   )
   clearMessage(state)
+}
+
+type ExecutionStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
+
+/** The starts of calls with another one, which replaces an earlier one of the same call. An event of 0.2 says nothing of it. */
+function withStart(starts: readonly CallStart[], event: ExecutionStarted): readonly CallStart[] {
+  const { id: toolCallId, at, timeoutMs, idempotent } = event
+  const others = starts.filter((start) => start.toolCallId !== toolCallId)
+  return at === undefined
+    ? others
+    : [...others, defined<CallStart>({ toolCallId, at, timeoutMs, idempotent })]
 }
 
 type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>

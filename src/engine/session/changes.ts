@@ -442,6 +442,7 @@ function withLateCalls(
   if (run === undefined || decisions.length === 0) return session
   const ids = new Set(decisions.map(({ call }) => call.id))
   const results = run.results?.filter(({ toolCallId }) => ids.has(toolCallId))
+  const starts = run.starts?.filter(({ toolCallId }) => ids.has(toolCallId))
   return {
     ...session,
     run: defined<RunProgress>({
@@ -449,6 +450,7 @@ function withLateCalls(
       usage: session.run?.usage,
       inner: session.run?.inner,
       started: run.started.filter((id) => ids.has(id)),
+      starts: starts?.length === 0 ? undefined : starts,
       halts: run.halts.filter(({ reason, toolCallId }) => {
         return reason === 'ask_user' && ids.has(toolCallId)
       }),

@@ -303,6 +303,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const requested = state.requested.length === 0 ? undefined : state.requested
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
+  const starts = state.starts.length === 0 ? undefined : state.starts
   // The usage of an answer whose tools run is kept with the answer.
   const spent = ownUsage(state.end === undefined ? state : { ...state, usage: {} })
   // Until something has happened, the attempts of an earlier run count.
@@ -312,7 +313,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const told = base.run?.told
   const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), told, inner }
   if (!state.active) {
-    const at = { ...counts, phase: 'between', started, halts, results: stored } as const
+    const at = { ...counts, phase: 'between', started, starts, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
   }
   if (state.end === undefined) {
@@ -326,6 +327,7 @@ function progress(base: Session, state: Collector): RunProgress {
     answer,
     silent: partialMessages(state).length === 0 ? true : undefined,
     started,
+    starts,
     halts,
     requested,
     results: stored,
@@ -426,12 +428,13 @@ export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
   const { mode, turns, attempts, takeOvers, trace, usage, told } = run
-  const { started, results, decisions, inner } = run
+  const { started, starts, results, decisions, inner } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
   const counts = { mode, turns, attempts, takeOvers, trace, usage, told }
-  const at = { ...counts, phase: 'between', started, halts, results, decisions, inner } as const
+  const calls = { started, starts, halts, results, decisions, inner }
+  const at = { ...counts, phase: 'between', ...calls } as const
   return {
     ...session,
     thread: appendMessages(thread, ...run.late),
