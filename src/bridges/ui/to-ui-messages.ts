@@ -18,6 +18,7 @@ import {
 } from './to-chunks.ts'
 import type {
   AiSdkVersion,
+  UiAnswerMetadata,
   UiFile,
   UiMessage,
   UiMessageChunk,
@@ -48,11 +49,17 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
     const { missed, pending } = answerOf(session, turn, known)
-    const fold = chunkFold({ ...options, restStep, pending }, (chunk) => chunks.push(chunk))
+    const page = { ...options, restStep, pending, tellsAnswer: true }
+    const fold = chunkFold(page, (chunk) => chunks.push(chunk))
     missed.forEach(fold.add)
     if (chunks.length === 0) continue
     if (session.status !== 'idle' || turn !== turns.at(-1)) fold.end()
-    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, denied) })
+    messages.push({
+      id: answerId,
+      role: 'assistant',
+      ...pageMetadata(chunks),
+      parts: pageParts(chunks, denied),
+    })
   }
   return messages
 }
@@ -87,6 +94,13 @@ function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
       return metadata?.['denied'] ? [[toolCallId, deniedReason(message)]] : []
     }),
   )
+}
+
+/** The metadata that a page makes of chunks. */
+function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metadata'> {
+  const told = chunks.map((chunk) => ('messageMetadata' in chunk ? chunk.messageMetadata : {}))
+  const metadata: UiAnswerMetadata = Object.assign({}, ...told)
+  return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 
 /** The parts that a page makes of chunks. */
@@ -304,8 +318,13 @@ function answerOf(
     const { toolCalls = [] } = answer
     const partial = isUnderWay && answer === lastAnswer && answer.metadata?.['partial'] === true
     const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
-    const finishReason = toolCalls[0] ? 'tool_calls' : 'stop'
-    if (index >= count) missed.push({ type: 'message_completed', message, finishReason })
+    const { agent, finishReason = toolCalls[0] ? 'tool_calls' : 'stop' } = answer
+    if (index >= count) {
+      if (agent !== undefined) {
+        missed.push({ type: 'message_started', requestId: '', provider: '', agent })
+      }
+      missed.push({ type: 'message_completed', message, finishReason })
+    }
     if (!partial) toolCalls.forEach(tellOutcome)
   })
   return { missed, pending }

@@ -47,7 +47,7 @@ export interface UiStreamOptions<
   readonly past?: UiPast | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
   readonly messageId?: string | (() => MaybeId | Promise<MaybeId>) | undefined
-  /** Metadata of the message, asked for after every event. By default the last event gives `{ haltedReason, usage }`. */
+  /** Metadata of the message, asked for after every event. By default `{ agent }` when an engine with a name answers, and at the end `{ haltedReason, usage, finishReason }`, the last only if the answer did not end by itself. */
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
   /** Told about every failure, and must not throw. The page gets the text that it returns, or else the reason of the failure (with `errors` its message). */
   readonly onError?: ((error: unknown) => unknown) | undefined
@@ -213,7 +213,8 @@ export function sessionOf(events: RunEvents): Session | undefined {
 /** The chunks of events for a page of `useChat`. */
 function pageChunks(options: UiStreamOptions, beginning: Beginning): Shown<UiMessageChunk> {
   const { messageMetadata = endMetadata(options) } = options
-  const page = { ...options, restStep, messageMetadata }
+  const tellsAnswer = options.messageMetadata === undefined
+  const page = { ...options, restStep, messageMetadata, tellsAnswer }
   return shown(page, beginning, (chunk) => [chunk])
 }
 

@@ -33,6 +33,7 @@ import {
   type Check,
 } from './checks.ts'
 import {
+  agentName,
   content,
   openThread,
   threadTranscript,
@@ -192,6 +193,7 @@ function runAt(depth: number): Check {
       answer,
       usage: jsonObject,
       told: jsonObject,
+      agent: agentName,
       silent: must('true', (value) => value === true),
       requested: listOf(pendingApproval),
       results: listOf(storedResult),

@@ -4,6 +4,9 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { Image, MediaFile } from '../types/media.ts'
 import {
+  endedByItself,
+  finishReasons,
+  isBlank,
   roles,
   sourceTypes,
   type Message,
@@ -112,6 +115,15 @@ export const source: Check = shapeOf<Source>(
 /** A setting that was not sent as it is. */
 export const warning: Check = shapeOf<Warning>({ setting: text, problem: text }, {})
 
+/** The longest name of an engine, in characters. */
+const maxNameLength = 100
+
+/** The name of an engine, on the engine and on its answers. */
+export const agentName: Check = must(
+  `a text of 1 to ${maxNameLength} characters`,
+  (value) => typeof value === 'string' && value !== '' && value.length <= maxNameLength,
+)
+
 const message = shapeOf<Message>(
   { role: oneOf(roles), content },
   {
@@ -119,6 +131,8 @@ const message = shapeOf<Message>(
     toolCallId: someText,
     name: someText,
     sources: listOf(source),
+    finishReason: oneOf(finishReasons.filter((reason) => !endedByItself(reason))),
+    agent: agentName,
     metadata: jsonObject,
     ...partOptions,
   },
@@ -133,11 +147,20 @@ function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] 
   if (role !== 'tool' && toolCallId !== undefined) {
     issues = [{ path: 'toolCallId', problem: 'is for tool messages only' }]
   }
+  if (role !== 'assistant') {
+    for (const path of answerFields) {
+      if (value[path] === undefined) continue
+      issues = join(issues, [{ path, problem: 'is for assistant messages only' }])
+    }
+  }
   if (toolCalls === undefined) return issues
   return role === 'assistant'
     ? join(issues, repeatedIds(toolCalls))
     : join(issues, [{ path: 'toolCalls', problem: 'is for assistant messages only' }])
 }
+
+/** What only an answer has, besides its calls. */
+const answerFields = ['finishReason', 'agent'] as const
 
 function repeatedIds(toolCalls: unknown): readonly Issue[] {
   return repeated(toolCalls, 'id').map(([index, id]) => ({
@@ -271,10 +294,12 @@ const { providerOptions, metadata, ...optionalFields } = requestFields
 
 const request = shapeOf<ModelRequest>(
   {
-    messages: (value) =>
-      Array.isArray(value) && value.length === 0
-        ? refuse('a list of at least one message', value)
-        : messages(value),
+    messages: (value) => {
+      const issues = messages(value)
+      if (issues.length > 0 || !Array.isArray(value) || !isAllBlank(value)) return issues
+      const wording = value.length === 0 ? 'message' : 'message with content'
+      return refuse(`a list of at least one ${wording}`, value)
+    },
     tools: (value) => join(toolSpecs(value), repeatedNames(value)),
     providerOptions,
     metadata,
@@ -304,14 +329,22 @@ export function validateThread(value: unknown): readonly Issue[] {
   return join(thread(value), threadTranscript(value))
 }
 
-/** Whether a thread can be sent to every provider as it is: valid, not empty, and every tool call answered. */
+/**
+ * Whether a thread can be sent to every provider as it is: valid, every tool call answered, and at least one message that is sent.
+ * Answers without content are not.
+ */
 export function isSendable(value: unknown): boolean {
   return (
     isPlainObject(value) &&
     Array.isArray(value['messages']) &&
-    value['messages'].length > 0 &&
-    validateThread(value).length === 0
+    validateThread(value).length === 0 &&
+    !isAllBlank(value['messages'])
   )
+}
+
+/** Whether valid messages leave nothing to send. */
+function isAllBlank(list: readonly Message[]): boolean {
+  return list.every(isBlank)
 }
 
 const thread = /* @__PURE__ */ shapeOf<Thread>({ messages, metadata: jsonObject }, {})
