@@ -327,13 +327,12 @@ export function toResponse(state: Collector): FoldedResponse {
 /** The assistant message so far: the adapter's own once it arrived, else the sum of the deltas. */
 function currentMessage(state: Collector): Message {
   const { end, agent } = state
-  if (end === undefined) {
-    const message = draftMessage(state, state.provider)
-    return defined<Message>({ ...message, agent, metadata: { partial: true } })
-  }
+  const drafted = (metadata: Message['metadata']): Message =>
+    defined<Message>({ ...draftMessage(state, state.provider), agent, metadata })
+  if (end === undefined) return drafted({ partial: true })
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and rely on the fold.
-  const message = said ? end.message : draftMessage(state, state.provider)
+  const message = said ? end.message : drafted(end.message.metadata)
   const finishReason = notedReason(end)
   const isPausing = isPaused(end)
   // Most messages have nothing to note.
