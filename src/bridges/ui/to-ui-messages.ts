@@ -320,14 +320,17 @@ function answerOf(
     const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
     const { agent, finishReason = toolCalls[0] ? 'tool_calls' : 'stop' } = answer
     if (index >= count) {
-      if (agent !== undefined) {
-        missed.push({ type: 'message_started', requestId: '', provider: '', agent })
-      }
+      if (agent !== undefined) missed.push(begunBy(agent))
       missed.push({ type: 'message_completed', message, finishReason })
     }
     if (!partial) toolCalls.forEach(tellOutcome)
   })
   return { missed, pending }
+}
+
+/** The beginning of an answer, as far as a page is told of it. */
+function begunBy(agent: string): StreamEvent {
+  return { type: 'message_started', requestId: '', provider: '', agent }
 }
 
 /** Whether the run was stopped or failed. */
@@ -357,6 +360,11 @@ export function pastOf(session: Session, has?: KnownTurn): UiPast {
   const answer = turn
     ? answerOf(session, turn, resultsIn(session), count)
     : { missed: [], pending: [] }
+  const { agent } = session.run ?? {}
+  const last = session.thread.messages.findLast(({ role }) => role !== 'tool')
+  const isWriting = session.status === 'idle' && agent !== undefined
+  // The answer has begun and has no content yet: only its run knows who speaks.
+  if (isWriting && last?.metadata?.['partial'] !== true) answer.missed.push(begunBy(agent))
   if (error) answer.missed.push({ type: 'error', error })
   return { id: turn?.answerId, session, ...answer }
 }
