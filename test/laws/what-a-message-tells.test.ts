@@ -22,7 +22,6 @@ import {
   toResponse,
   user,
   validateMessage,
-  validateRequest,
   validateSession,
   validateThread,
   type ChatAdapter,
@@ -343,10 +342,6 @@ describe('the checks', () => {
     expect(validateThread({ messages, metadata: {} })).toEqual([])
     expect(isSendable({ messages, metadata: {} })).toBe(false)
     expect(isSendable({ messages: [user('hi'), ...messages], metadata: {} })).toBe(true)
-    const request = { messages, tools: [], providerOptions: {}, metadata: {} }
-    expect(validateRequest(request)).toEqual([
-      { path: 'messages', problem: expect.stringContaining('at least one message with content') },
-    ])
   })
 
   test.each([

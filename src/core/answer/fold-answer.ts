@@ -15,7 +15,6 @@ import { assertNever, defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
 import {
   endedByItself,
-  isBlank,
   messageText,
   type Message,
   type Thread,
@@ -333,12 +332,16 @@ function currentMessage(state: Collector): Message {
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and rely on the fold.
   const message = said ? end.message : drafted(end.message.metadata)
-  const finishReason = notedReason(end)
-  const isPausing = isPaused(end)
-  // Most messages have nothing to note.
-  if (message.finishReason === finishReason && message.agent === agent && !isPausing) return message
-  const metadata = isPausing ? { ...message.metadata, paused: true } : message.metadata
-  return defined<Message>({ ...message, finishReason, agent, metadata })
+  const facts = { finishReason: notedReason(end), agent }
+  if (isPaused(end)) {
+    return defined<Message>({
+      ...message,
+      ...facts,
+      metadata: { ...message.metadata, paused: true },
+    })
+  }
+  const isNoted = message.finishReason === facts.finishReason && message.agent === agent
+  return isNoted ? message : defined<Message>({ ...message, ...facts })
 }
 
 /**
@@ -356,9 +359,8 @@ export function partialMessages(
   const message = currentMessage(state)
   const calls = message.toolCalls ?? []
   // An answer that said nothing is not in the thread, unless something kept it from ending by itself.
-  if (calls.length === 0) {
-    return isBlank(message) && message.finishReason === undefined ? [] : [message]
-  }
+  const isKept = message.content.length > 0 || message.finishReason !== undefined
+  if (calls.length === 0) return isKept ? [message] : []
   const reason = interruptedReason(state)
   const { tail } = state
   const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length

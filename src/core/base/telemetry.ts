@@ -101,7 +101,7 @@ export type SpanName =
 export interface SpanFacts {
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
-  /** The `name` of the engine. Of a chat that is handed over, that of the engine it begins with. */
+  /** The `name` of the engine of a chat, a step or a model call. Of a chat that is handed over, that of the engine it begins with. */
   readonly agent?: string | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined

@@ -115,13 +115,10 @@ export const source: Check = shapeOf<Source>(
 /** A setting that was not sent as it is. */
 export const warning: Check = shapeOf<Warning>({ setting: text, problem: text }, {})
 
-/** The longest name of an engine, in characters. */
-const maxNameLength = 100
-
 /** The name of an engine, on the engine and on its answers. */
 export const agentName: Check = must(
-  `a text of 1 to ${maxNameLength} characters`,
-  (value) => typeof value === 'string' && value !== '' && value.length <= maxNameLength,
+  'a text of 1 to 100 characters',
+  (value) => typeof value === 'string' && /^[^]{1,100}$/.test(value),
 )
 
 const message = shapeOf<Message>(
@@ -147,20 +144,18 @@ function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] 
   if (role !== 'tool' && toolCallId !== undefined) {
     issues = [{ path: 'toolCallId', problem: 'is for tool messages only' }]
   }
-  if (role !== 'assistant') {
-    for (const path of answerFields) {
-      if (value[path] === undefined) continue
-      issues = join(issues, [{ path, problem: 'is for assistant messages only' }])
-    }
+  if (role === 'assistant') {
+    return toolCalls === undefined ? issues : join(issues, repeatedIds(toolCalls))
   }
-  if (toolCalls === undefined) return issues
-  return role === 'assistant'
-    ? join(issues, repeatedIds(toolCalls))
-    : join(issues, [{ path: 'toolCalls', problem: 'is for assistant messages only' }])
+  for (const path of answerFields) {
+    if (value[path] === undefined) continue
+    issues = join(issues, [{ path, problem: 'is for assistant messages only' }])
+  }
+  return issues
 }
 
-/** What only an answer has, besides its calls. */
-const answerFields = ['finishReason', 'agent'] as const
+/** What only an answer has. */
+const answerFields = ['toolCalls', 'finishReason', 'agent'] as const
 
 function repeatedIds(toolCalls: unknown): readonly Issue[] {
   return repeated(toolCalls, 'id').map(([index, id]) => ({
@@ -294,12 +289,10 @@ const { providerOptions, metadata, ...optionalFields } = requestFields
 
 const request = shapeOf<ModelRequest>(
   {
-    messages: (value) => {
-      const issues = messages(value)
-      if (issues.length > 0 || !Array.isArray(value) || !isAllBlank(value)) return issues
-      const wording = value.length === 0 ? 'message' : 'message with content'
-      return refuse(`a list of at least one ${wording}`, value)
-    },
+    messages: (value) =>
+      Array.isArray(value) && value.length === 0
+        ? refuse('a list of at least one message', value)
+        : messages(value),
     tools: (value) => join(toolSpecs(value), repeatedNames(value)),
     providerOptions,
     metadata,
@@ -338,13 +331,9 @@ export function isSendable(value: unknown): boolean {
     isPlainObject(value) &&
     Array.isArray(value['messages']) &&
     validateThread(value).length === 0 &&
-    !isAllBlank(value['messages'])
+    // They are messages.
+    !(value['messages'] as readonly Message[]).every(isBlank)
   )
-}
-
-/** Whether valid messages leave nothing to send. */
-function isAllBlank(list: readonly Message[]): boolean {
-  return list.every(isBlank)
 }
 
 const thread = /* @__PURE__ */ shapeOf<Thread>({ messages, metadata: jsonObject }, {})

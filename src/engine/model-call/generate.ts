@@ -157,7 +157,7 @@ function traced(context: RunContext, { model, metadata }: ModelRequest, run: Mod
   let own: Span | undefined
   const begin = (): Span => {
     const { provider } = state
-    const facts = { requestId, agent: engine.name, provider, model, metadata }
+    const facts = { requestId, provider, model, metadata }
     const started = span('generate', engine, trace.parent, () => facts)
     trace.parent = started.id ?? trace.parent
     return started
