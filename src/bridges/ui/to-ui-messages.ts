@@ -98,8 +98,10 @@ function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
 
 /** The metadata that a page makes of chunks. */
 function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metadata'> {
-  const told = chunks.map((chunk) => ('messageMetadata' in chunk ? chunk.messageMetadata : {}))
-  const metadata: UiAnswerMetadata = Object.assign({}, ...told)
+  const metadata: UiAnswerMetadata = {}
+  for (const chunk of chunks) {
+    if ('messageMetadata' in chunk) Object.assign(metadata, chunk.messageMetadata)
+  }
   return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 
