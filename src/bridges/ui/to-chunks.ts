@@ -26,7 +26,14 @@ import {
   type ViewOptions,
 } from '../../engine/model-call/view-event.ts'
 import { sessionCall } from '../../engine/session/inner.ts'
-import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
+import type {
+  AiSdkVersion,
+  BlockKind,
+  UiAnswerMetadata,
+  UiFile,
+  UiFinishReason,
+  UiMessageChunk,
+} from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
 export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extends ViewOptions {
@@ -71,6 +78,8 @@ export interface ChunkOptions extends PageOptions {
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
   /** Whether the metadata of the message also says who answers, and why its last answer ended (no). */
   readonly tellsAnswer?: boolean | undefined
+  /** Whether the message that goes on says why an answer ended. */
+  readonly hasReason?: boolean | undefined
 }
 
 /** A call that the page has. */
@@ -345,14 +354,23 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   let finishReason: FinishReason | 'interrupted' | undefined
   /** Why the last answer ended, if it did not end by itself. */
   let noted: Message['finishReason']
+  /** The metadata of the message may say why an earlier answer ended. */
+  let { hasReason } = options
   /** An answer begins, or begins again. */
-  const begin = (): void => {
+  const begin = (agent?: string): void => {
     if (isAnswering && hasContent) takeBack()
     if (!(isAnswering && isInStep)) enterStep()
     isAnswering = true
     hasContent = false
     told = { text: '', sources: 0, images: 0 }
     noted = undefined
+    tellAnswer({ ...(hasReason && { finishReason: null }), ...(agent !== undefined && { agent }) })
+    hasReason = false
+  }
+  /** Metadata is no content of the answer. */
+  const tellAnswer = (metadata: UiAnswerMetadata): void => {
+    if (!options.tellsAnswer || Object.keys(metadata).length === 0) return
+    write({ type: 'message-metadata', messageMetadata: metadata })
   }
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const takeBack = (): void => {
@@ -445,12 +463,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   // Events
 
   const folds: Folds = {
-    message_started({ agent }) {
-      begin()
-      // It is no content of the answer.
-      if (options.tellsAnswer && agent !== undefined)
-        write({ type: 'message-metadata', messageMetadata: { agent } })
-    },
+    message_started: (event) => begin(event.agent),
     text_delta: (event) => grow('text', event.index, event.delta),
     text_completed(event) {
       close('text', event.index, event.text)
@@ -471,6 +484,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       endAnswer(event.message)
       finishReason = event.finishReason
       noted = notedReason(event)
+      hasReason ||= noted !== undefined
     },
     approval_requested: (event) => approve(event.call),
     tool_execution_started(event) {

@@ -98,10 +98,12 @@ function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
 
 /** The metadata that a page makes of chunks. */
 function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metadata'> {
-  const metadata: UiAnswerMetadata = {}
+  const merged: UiAnswerMetadata = {}
   for (const chunk of chunks) {
-    if ('messageMetadata' in chunk) Object.assign(metadata, chunk.messageMetadata)
+    if ('messageMetadata' in chunk) Object.assign(merged, chunk.messageMetadata)
   }
+  const { agent, finishReason } = merged
+  const metadata = defined<UiAnswerMetadata>({ agent, finishReason: finishReason ?? undefined })
   return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 

@@ -137,7 +137,7 @@ const asTheyAre = <Item>(items: readonly Item[]): readonly Item[] => items
 /** The events, and what is known before them. */
 export interface Beginning extends Pick<
   ChunkOptions,
-  'known' | 'elsewhere' | 'session' | 'pending'
+  'known' | 'elsewhere' | 'hasReason' | 'session' | 'pending'
 > {
   readonly events: RunEvents
   /** The id of the message, or what gives it. */
@@ -179,11 +179,11 @@ export function freeId(
   }
 }
 
-/** The calls that a page has: in the message that goes on, and in others. */
+/** What a page has: the calls of the message that goes on, and of others, and whether that message says why an answer ended. */
 export function callsIn(
   messages: readonly UiMessageInput[],
   goesOn: UiMessageInput | undefined,
-): Pick<Beginning, 'known' | 'elsewhere'> {
+): Pick<Beginning, 'known' | 'elsewhere' | 'hasReason'> {
   const known = new Map<string, PageCall>()
   const elsewhere = new Map<string, boolean>()
   for (const message of messages) {
@@ -202,7 +202,9 @@ export function callsIn(
       }
     }
   }
-  return { known, elsewhere }
+  const metadata = goesOn?.metadata
+  const hasReason = isObject(metadata) && typeof metadata['finishReason'] === 'string'
+  return { known, elsewhere, hasReason }
 }
 
 /** The session that a stream of the library has, the user's words included. */

@@ -165,8 +165,11 @@ export interface UiMessage<Version extends AiSdkVersion = AiSdkVersion> {
 export interface UiAnswerMetadata {
   /** The `name` of the engine that answered. */
   readonly agent?: string
-  /** Why the answer ended, if it did not end by itself: `length` or `content_filter`, for example. */
-  readonly finishReason?: Message['finishReason']
+  /**
+   * Why the answer ended, if it did not end by itself: `length` or `content_filter`, for example. `null` only in a page that follows: an
+   * earlier answer of the message had a reason, and this one has none.
+   */
+  readonly finishReason?: Message['finishReason'] | null
 }
 
 /** A part of a message of `useChat`. */
@@ -204,4 +207,5 @@ export interface UiMessageInput {
   readonly id: string
   readonly role: string
   readonly parts: readonly { readonly type: string; readonly [member: string]: unknown }[]
+  readonly metadata?: unknown
 }

@@ -212,7 +212,7 @@ function answerText(session: Session): string {
 /** What the metadata of a message says about its last answer. */
 function answerFacts(metadata: unknown): object {
   const { agent, finishReason } = (metadata ?? {}) as UiAnswerMetadata
-  return { agent, finishReason }
+  return { agent, finishReason: finishReason ?? undefined }
 }
 
 /** Plays a plan for a page that stays, and for one that comes back at some event of each run. */
