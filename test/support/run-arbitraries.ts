@@ -180,7 +180,7 @@ const eventMembers: Readonly<
 > = {
   message_started: [
     { requestId: word, provider: word },
-    { id: word, model: word, usage },
+    { id: word, model: word, usage, agent: word },
   ],
   text_delta: [{ delta: text }, { index }],
   text_completed: [{ text }, { index }],

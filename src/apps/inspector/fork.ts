@@ -115,7 +115,9 @@ function withMessage(session: Session, change: ForkChanges['message']): Session 
     const problem = `is the place of a tool result: use changes.toolResult with the id of its call`
     throw refusal('invalid_options', 'changes.message.index', problem)
   }
-  const edited: Message = { ...message, content: editedContent(message.content, text) }
+  // Another text is whole, however the one before it ended.
+  const { finishReason: _reason, ...rest } = message
+  const edited: Message = { ...rest, content: editedContent(message.content, text) }
   if (message.role === 'user') return plain(session, [...messages.slice(0, index), edited])
   const thread = { ...session.thread, messages: messages.with(index, edited) }
   return { ...session, thread }

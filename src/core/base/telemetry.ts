@@ -101,6 +101,8 @@ export type SpanName =
 export interface SpanFacts {
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
+  /** The `name` of the engine of a chat, a step or a model call. Of a chat that is handed over, that of the engine it begins with. */
+  readonly agent?: string | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined
   /** The scheme, host and port that the adapter calls. */

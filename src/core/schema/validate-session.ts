@@ -41,6 +41,7 @@ import {
   type Check,
 } from './checks.ts'
 import {
+  agentName,
   content,
   openThread,
   threadTranscript,
@@ -229,6 +230,7 @@ function runAt(depth: number): Check {
       usage: jsonObject,
       told: jsonObject,
       starts: listOf(callStart),
+      agent: agentName,
       silent: must('true', (value) => value === true),
       requested: listOf(pendingApproval),
       results: listOf(storedResult),

@@ -112,6 +112,8 @@ export type ModelEvent =
       readonly warnings?: readonly Warning[]
       /** The attempts before this one that failed, in order. The engine adds them; absent when there were none. */
       readonly retries?: readonly FailedAttempt[]
+      /** The `name` of the engine that answers. The engine adds it; absent when it has none. */
+      readonly agent?: string
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
   /** One text block is complete; `text` is all of that block. */

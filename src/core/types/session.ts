@@ -92,7 +92,9 @@ export interface RunProgress {
    * message is the last assistant message of the thread.
    */
   readonly answer?: AnswerFacts
-  /** The answer was empty, so it has no message in the thread. */
+  /** The name of the engine whose answer is being written. */
+  readonly agent?: string
+  /** The answer was empty and ended by itself, so it has no message in the thread. */
   readonly silent?: true
   /** The calls whose handlers were started. A started call without a result may have had effects. */
   readonly started: readonly string[]

@@ -22,7 +22,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       return underWay(view, {
         messages: view.messages.filter(({ index }) => index < next),
         tools: view.tools.filter(({ messageId }) => !dropped.has(messageId)),
-        cursor: { next },
+        cursor: { next, ...(event.agent && { agent: event.agent }) },
       })
     }
     case 'text_delta':
@@ -33,7 +33,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       const block = blockOf(view)
       const { sources } = event
       if (block < 0 ? !sources : !event.text && !sources) {
-        return { ...view, cursor: { next: cursorOf(view).next } }
+        return { ...view, cursor: withoutBlock(view) }
       }
       return withAnswer(view, (answer) => ({
         ...answer,
@@ -117,6 +117,12 @@ function cursorOf({ cursor, messages }: SessionView): ViewCursor {
   return cursor ?? { next: (messages.at(-1)?.index ?? -1) + 1 }
 }
 
+/** The place of the answer under way, when none of its blocks is open. */
+function withoutBlock(view: SessionView): ViewCursor {
+  const { block: _block, ...cursor } = cursorOf(view)
+  return cursor
+}
+
 /** The view of a session whose run goes on. */
 function underWay(view: SessionView, changes?: Partial<SessionView>): SessionView {
   const { haltedReason: _reason, error: _error, ...rest } = view
@@ -145,7 +151,8 @@ function withAnswer(
   change: (answer: ShownMessage) => ShownMessage,
   block?: Pick<ViewCursor, 'block'>,
 ): SessionView {
-  const { next } = cursorOf(view)
+  const cursor = withoutBlock(view)
+  const { next, agent } = cursor
   const answer = answerOf(view)
   const empty: ShownMessage = {
     id: `m${next}`,
@@ -153,10 +160,11 @@ function withAnswer(
     role: 'assistant',
     text: '',
     partial: true,
+    ...(agent && { agent }),
   }
   const others = view.messages.filter((message) => message !== answer)
   const messages = [...others, change(answer ?? empty)]
-  return { ...underWay(view), messages, cursor: { next, ...block } }
+  return { ...underWay(view), messages, cursor: { ...cursor, ...block } }
 }
 
 /** The view with calls of the answer under way, which are added or replaced. */
@@ -174,14 +182,23 @@ function withCalls(view: SessionView, calls: readonly ViewToolCall[]): SessionVi
 
 /** The view with the whole answer. An adapter may leave the message empty, and then it is what its events say. */
 function completed(view: SessionView, message: ViewMessage, at?: number): SessionView {
-  const { next } = cursorOf(view)
-  const { content, toolCalls = [] } = message
+  const { next, agent } = cursorOf(view)
+  const { content, toolCalls = [], finishReason } = message
   const isEmpty = content.length === 0 && toolCalls.length === 0
   const answer = answerOf(view)
-  if (isEmpty && !answer) return view
-  const { partial: _partial, ...known } = answer ?? { text: '' }
+  // An answer that said nothing is shown if something kept it from ending by itself.
+  if (isEmpty && !answer && !finishReason) return view
+  const {
+    partial: _partial,
+    agent: speaker = agent,
+    ...known
+  }: Partial<ShownMessage> & Pick<ShownMessage, 'text'> = answer ?? { text: '' }
   const place = { id: `m${next}`, index: next, ...(at !== undefined && { at }) }
-  const whole = isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)
+  const whole = {
+    ...(isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)),
+    ...(finishReason && { finishReason }),
+    ...(speaker && { agent: speaker }),
+  }
   const messages = [...view.messages.filter((other) => other !== answer), whole]
   const tools = view.tools.filter(({ messageId }) => isEmpty || messageId !== whole.id)
   return withCalls({ ...view, messages, tools, cursor: { next } }, toolCalls)

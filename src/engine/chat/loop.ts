@@ -445,6 +445,7 @@ function loopSpans(loop: LoopState): LoopSpans {
   const facts = (): SpanFacts => ({
     requestId,
     sessionId,
+    agent: loop.context.engine.name,
     provider: loop.context.engine.adapter?.provider,
     model: loop.context.call.model ?? loop.context.engine.model,
     metadata: callMetadata(loop.context),

@@ -1,6 +1,5 @@
 import {
   clearMessage,
-  endedByItself,
   foldModelEvent,
   isCancellation,
   isPaused,
@@ -26,6 +25,7 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import {
   appendMessages,
+  endedByItself,
   messageText,
   type Message,
   type Thread,
@@ -441,7 +441,7 @@ export function turnText({ thread, active }: Collector, last: ModelResponse | un
   if (last === undefined) return ''
   const { messages } = thread
   let at = active ? messages.length : messages.findLastIndex(({ role }) => role === 'assistant')
-  // An empty answer is not in the thread.
+  // An answer that said nothing is not in the thread.
   if (!active && wasPaused(messages[at]) && !isPaused(last)) at++
   let text = last.outputText
   for (let before = messages[--at]; before && wasPaused(before); before = messages[--at]) {

@@ -1,3 +1,4 @@
+import { notedReason } from '../../core/answer/fold-answer.ts'
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import {
@@ -94,6 +95,10 @@ export interface ViewMessage {
   readonly content: Message['content']
   readonly toolCalls?: readonly ViewToolCall[]
   readonly sources?: readonly ViewSource[]
+  /** Why an answer ended, if it did not end by itself. */
+  readonly finishReason?: Message['finishReason']
+  /** The name of the engine that gave an answer. */
+  readonly agent?: string
   readonly metadata?: JsonObject
 }
 
@@ -109,7 +114,12 @@ export type ViewError = Pick<ErrorData, 'kind' | 'reason' | 'message'>
  * There is no system text, no thread, no reasoning, no metadata, and no tool argument or result unless `include` names it.
  */
 export type ViewEvent =
-  | { readonly type: 'message_started'; readonly requestId: string }
+  | {
+      readonly type: 'message_started'
+      readonly requestId: string
+      /** The name of the engine that answers, if it has one. */
+      readonly agent?: string
+    }
   | {
       readonly type: 'text_delta' | 'reasoning_delta'
       readonly delta: string
@@ -301,7 +311,11 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
   const shows = showsOf(options)
   switch (event.type) {
     case 'message_started':
-      return { type: 'message_started', requestId: event.requestId }
+      return defined<ViewEvent>({
+        type: 'message_started',
+        requestId: event.requestId,
+        agent: event.agent,
+      })
     case 'text_completed':
       return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
     case 'text_delta':
@@ -324,7 +338,10 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
     case 'message_completed':
       return defined<ViewEvent>({
         type: 'message_completed',
-        message: viewMessage(event.message, shows),
+        message: viewMessage(
+          defined<Message>({ ...event.message, finishReason: notedReason(event) }),
+          shows,
+        ),
         finishReason: event.finishReason,
         output: event.output,
         usage: shows('usage') ? event.usage : undefined,
@@ -381,7 +398,7 @@ export function viewQuestion({ resume: _resume, ...options }: JsonObject): JsonO
 
 /** Texts, images and files. A kind of part that is not named here is not shown. */
 export function viewMessage(message: Message, shows: Shows): ViewMessage {
-  const { role, content, toolCalls, sources, metadata } = message
+  const { role, content, toolCalls, sources, finishReason, agent, metadata } = message
   return defined<ViewMessage>({
     role,
     content:
@@ -396,6 +413,8 @@ export function viewMessage(message: Message, shows: Shows): ViewMessage {
           }),
     toolCalls: toolCalls?.map((call) => viewCall(call, shows)),
     sources: viewSources(sources),
+    finishReason,
+    agent,
     metadata: metadata && shows('metadata') ? ownMetadata(metadata) : undefined,
   })
 }

@@ -9,7 +9,7 @@ import { isAllmError, type AllmError } from '../../core/errors/errors.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import { appendMessages, type Thread, type ToolCall } from '../../core/types/message.ts'
+import { appendMessages, isBlank, type Thread, type ToolCall } from '../../core/types/message.ts'
 import type { ModelResponse, Usage } from '../../core/types/response.ts'
 import type {
   ChatResult,
@@ -317,7 +317,15 @@ function progress(base: Session, state: Collector): RunProgress {
     return defined<RunProgress>({ ...at, ...left })
   }
   if (state.end === undefined) {
-    return defined<RunProgress>({ ...counts, phase: 'model', started: [], halts: [], ...left })
+    const { agent } = state
+    return defined<RunProgress>({
+      ...counts,
+      phase: 'model',
+      agent,
+      started: [],
+      halts: [],
+      ...left,
+    })
   }
   // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
@@ -377,12 +385,12 @@ export function restingRun(mode: RunProgress['mode']): RunProgress {
   return { mode, turns: 0, phase: 'between', started: [], halts: [] }
 }
 
-/** A run whose last answer is not usable: the model is asked again. An empty answer is not in the thread. */
+/** A run whose last answer is not usable: the model is asked again. An answer that said nothing has nothing in the thread to replace. */
 function failedRun(mode: RunProgress['mode'], response: ModelResponse | undefined): RunProgress {
   const run = restingRun(mode)
   if (response === undefined) return run
-  const { content, toolCalls } = response.message
-  if (content.length === 0 && toolCalls === undefined) return run
+  const { message } = response
+  if (isBlank(message) && message.finishReason === undefined) return run
   return { ...run, phase: 'model', answer: toldFacts(response) }
 }
 

@@ -75,8 +75,15 @@ export interface ShownMessage {
   readonly reasoning?: string
   /** When it was written, in milliseconds since 1970. Absent if nobody noted it: runs do, and `Session` functions do not. */
   readonly at?: number
-  /** The answer is being written, or was cut off. */
+  /** The answer is being written, or was broken off. */
   readonly partial?: true
+  /**
+   * Why the answer ended, if it did not end by itself: it was cut at the length limit (`length`) or filtered (`content_filter`), for
+   * example. One of which nothing was left has no text.
+   */
+  readonly finishReason?: Message['finishReason']
+  /** The name of the engine that gave the answer, if it has one. */
+  readonly agent?: string
   /** With `metadata`. */
   readonly metadata?: JsonObject
 }
@@ -112,6 +119,8 @@ export interface ViewCursor {
   readonly next: number
   /** Where its last block of text begins; -1 if that is not known. Absent when no block is open. */
   readonly block?: number
+  /** The name of the engine that writes it. */
+  readonly agent?: string
 }
 
 const viewOptions = optionsOf(viewChecks)
@@ -153,7 +162,11 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
     error: error && viewError(error, shows),
     metadata: shows('metadata') ? session.metadata : undefined,
     cursor: isUnderWay
-      ? defined<ViewCursor>({ next, block: isPartial ? -1 : undefined })
+      ? defined<ViewCursor>({
+          next,
+          block: isPartial ? -1 : undefined,
+          agent: session.run?.agent,
+        })
       : undefined,
   })
 }
@@ -250,7 +263,7 @@ function shownMessage(message: Message, index: number, shows: Shows): ShownMessa
   const isOwn = isUsersOwn(message) || isAnswer || isLate
   if (role !== 'assistant' && !isOwn && !shows('system')) return undefined
   const given = isAnswer ? { ...message, content: givenAnswer(message) } : message
-  const { content, sources, metadata: own } = viewMessage(given, shows)
+  const { content, sources, finishReason, agent, metadata: own } = viewMessage(given, shows)
   const parts = typeof content === 'string' ? [] : content
   const images = parts.flatMap((part) => (part.type === 'image' ? part.image : []))
   const files = parts.flatMap((part) => (part.type === 'file' ? part.file : []))
@@ -267,10 +280,13 @@ function shownMessage(message: Message, index: number, shows: Shows): ShownMessa
     reasoning: thoughts.length === 0 ? undefined : thoughts.join(''),
     at: messageTime(message),
     partial: metadata['partial'] === true ? true : undefined,
+    finishReason,
+    agent,
     metadata: own,
   })
+  if (role !== 'assistant' || toolCalls !== undefined || finishReason !== undefined) return shown
   const hasContent = shown.text !== '' || images.length + files.length + thoughts.length > 0
-  return role !== 'assistant' || hasContent || toolCalls !== undefined ? shown : undefined
+  return hasContent ? shown : undefined
 }
 
 function messageId(index: number): string {
