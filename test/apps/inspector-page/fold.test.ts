@@ -74,7 +74,7 @@ describe('the session at each place of a log', () => {
     expect(answer?.calls).toMatchObject([
       {
         state: 'done',
-        approvedArguments: { seat: 2 },
+        approval: { decision: 'approved', arguments: { seat: 2 } },
         marks: [{ label: 'approved with other arguments' }],
       },
     ])
