@@ -296,11 +296,11 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     await page.locator('.message.error', { hasText: 'network_error' }).waitFor()
     // The question stays, and its result is shown as question and answer.
     const asked = page.locator('.asked')
-    expect(await asked.textContent()).toMatch(/How\?answered by Ada at [\d:]+By card/)
+    expect(await asked.textContent()).toMatch(/How\?answered by Ada at [\d: -]+By card/)
     expect(await page.locator('.transcript').textContent()).not.toContain('"question"')
     const decisions = page.locator('.decision')
     expect(await decisions.first().textContent()).toContain('with these arguments')
-    expect(await decisions.nth(1).textContent()).toMatch(/denied by Bob at [\d:]+: too much/)
+    expect(await decisions.nth(1).textContent()).toMatch(/denied by Bob at [\d: -]+: too much/)
     await picture(page, 'records')
     // Back to the first event, and on to a later one.
     const slider = page.getByRole('slider', { name: 'Event' })

@@ -109,7 +109,8 @@ function recordLines({ question, approval }: CallRecord): readonly string[] {
   const lines: string[] = []
   if (question !== undefined) {
     const { text, options, answer } = question
-    lines.push(`asked ${visibleLine(text)}${options === undefined ? '' : ` ${json(options)}`}`)
+    const offered = Object.keys(options ?? {}).length === 0 ? '' : ` ${json(options)}`
+    lines.push(`asked ${visibleLine(text)}${offered}`)
     if (answer !== undefined) {
       const said = visibleLine(messageText({ role: 'user', content: answer }))
       lines.push(`answered${authorOf(question)}: ${said}`)

@@ -286,7 +286,7 @@ export function choicesOf(options: JsonObject | undefined): readonly string[] {
 
 /** What a question offers, as one text, where it is not a list of choices. */
 export function optionsText({ options }: CallQuestion): string {
-  if (options === undefined) return ''
+  if (options === undefined || Object.keys(options).length === 0) return ''
   const choices = choicesOf(options)
   return choices.length > 0 ? choices.join(' · ') : JSON.stringify(options)
 }
