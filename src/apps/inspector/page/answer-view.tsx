@@ -61,8 +61,8 @@ export function AnswerView({
   const waiting = useMemo(() => pendingCalls(session), [session])
   // While nobody is at work, the rest can be decided, too.
   const isOpen = !isRunning || inbox !== undefined
-  const given = (inbox ?? []).map((command) => aboutWhat(command, waiting))
-  const open = isOpen ? waiting.filter(({ ticket }) => !given.includes(ticket)) : []
+  const given = new Set(inbox?.map((command) => aboutWhat(command, waiting)))
+  const open = isOpen ? waiting.filter(({ ticket }) => !given.has(ticket)) : []
   const isShown = ({ command }: { command: SessionCommand }): boolean =>
     open.some(({ ticket }) => ticket === aboutWhat(command, waiting))
   return (
