@@ -219,8 +219,8 @@ export function createRuns(options: RunsOptions): Runs {
     const session = info?.session ?? createSession({ id })
     const bound = boundCommand(session, command, running ? await store.readInbox(id) : [])
     await checkCommand(session, bound.command, running)
-    // An answer to a question of the run under way waits for its rest: other tools may run for long.
-    const waits = running && bound.command.type === 'send' && bound.slot !== undefined
+    // An answer to a question of a run under way waits for its rest: other tools may run for long.
+    const waits = bound.slot !== undefined
     // What is given is rung for below.
     if (busyAs === 'interrupt' && !waits) await askToStop(id)
     const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
