@@ -40,7 +40,7 @@ import { streamNext } from '../../engine/session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
-import { assertAsked, boundCommand, isSameCommand, lostTo } from './bound.ts'
+import { assertAsked, boundCommand, lostTo } from './bound.ts'
 import type {
   Advanced,
   CloseOptions,
@@ -226,13 +226,13 @@ export function createRuns(options: RunsOptions): Runs {
     const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
     const { slot } = bound
     const stored = await store.push(id, bound.command, defined({ key, ifIdle, slot }))
-    if (typeof stored === 'object' && !isSameCommand(stored.command, bound.command)) {
+    if (typeof stored === 'object') {
       const { command: lost } = bound
       if (lost.type !== 'send' || lost.implied !== true) throw lostTo(lost, stored)
       // Somebody else has answered: it is a user message.
       return give(id, { ...lost, answers: null }, options, busyAs)
     }
-    if (stored !== true) return repeated()
+    if (!stored) return repeated()
     await ring(id, !running)
     return { lastEventId, duplicate: false }
   }
