@@ -44,9 +44,9 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'engine/calls': [],
-  'engine/model-call': ['engine/calls'],
+  'engine/model-call': [],
   'engine/tools': ['engine/model-call'],
-  'engine/chat': ['engine/calls', 'engine/model-call', 'engine/tools'],
+  'engine/chat': ['engine/model-call', 'engine/tools'],
   'engine/session': ['engine/model-call', 'engine/calls', 'engine/chat', 'engine/tools'],
   'engine/agents': ['engine/model-call', 'engine/chat', 'engine/tools', 'engine/session'],
 
