@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { historyOf } from '../../../src/apps/inspector/page/fold.ts'
-import { ownResult, transcriptOf } from '../../../src/apps/inspector/page/transcript.ts'
+import { historyOf } from '../../../../src/apps/inspector/page/fold.ts'
+import { ownResult, transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
 import {
   askUser,
   createEngine,
@@ -9,10 +9,10 @@ import {
   type Message,
   type SessionCommand,
   type ToolCall,
-} from '../../../src/index.ts'
-import { createRuns, type Runs } from '../../../src/runs.ts'
-import { memoryStore, type LogEntry, type RunStore } from '../../../src/stores.ts'
-import { fake, virtualClock, type Script } from '../../../src/testing.ts'
+} from '../../../../src/index.ts'
+import { createRuns, type Runs } from '../../../../src/runs.ts'
+import { memoryStore, type LogEntry, type RunStore } from '../../../../src/stores.ts'
+import { fake, virtualClock, type Script } from '../../../../src/testing.ts'
 import { delta, logOf, started } from './logs.ts'
 
 const book = tool({
