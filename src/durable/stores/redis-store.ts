@@ -7,6 +7,13 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
+import {
+  assertPendingOptions,
+  readPendingPage,
+  storedPendingRow,
+  waitingBody,
+  waitingCalls,
+} from './pending-rows.ts'
 import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
   assertAcquireOptions,
@@ -22,6 +29,7 @@ import {
   type InboxEntry,
   type KnownKey,
   type LogEntry,
+  type PendingRow,
   type ReadEventsOptions,
   type RunState,
   type RunStore,
@@ -176,6 +184,9 @@ export function redisStore(
         String(taken),
         refused === undefined ? '' : JSON.stringify(refused),
         first === true ? '1' : '',
+        JSON.stringify(
+          waitingCalls(session).map((call) => [call.ticket, call.kind, waitingBody(call)]),
+        ),
         ...events.map((event) => JSON.stringify(event)),
       ])
       if (outcome === 'lost' && lease !== undefined) throw leaseLost(id, lease)
@@ -277,6 +288,17 @@ export function redisStore(
       assertSessionId(id)
       const reply = await run('look', id)
       return reply.length === 0 ? undefined : toState(reply)
+    },
+
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      return readPendingPage(async (after, limit) => {
+        const { since = 0, sessionId = '', ticket = '' } = after ?? {}
+        const place = `${String(since).padStart(16, '0')} ${sessionId}\0${ticket}`
+        const min = after === undefined ? '-' : `(${place}`
+        const rows = await run('pending', '', [min, String(limit), options.kind ?? ''])
+        return rows.map(toWaitingRow)
+      }, options)
     },
 
     requestStop: async (id) => {
@@ -390,6 +412,14 @@ function toRow(reply: Reply): SessionRow {
     // Written by `save`.
     metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as JsonObject) : {},
   }
+}
+
+/** A call that waits: its value is a time, a blank, a kind, a blank, the call. */
+function toWaitingRow(reply: Reply): PendingRow {
+  const [id, ticket, value, metadata] = listOf(reply).map(String)
+  const [, since, kind = '', body = ''] = /^(\d+) (\w+) (.*)$/s.exec(value ?? '') ?? []
+  const place = { sessionId: id ?? '', ticket: ticket ?? '', since: Number(since) }
+  return storedPendingRow(place, kind, body, JSON.parse(metadata ?? '{}') as JsonObject) // Written by `save`.
 }
 
 function toState([
