@@ -79,16 +79,19 @@ export function storedPendingRow(
   })
 }
 
-/** How many rows are read at a time. A filter may need more rows than there are to return. */
+/** How many rows are read at a time. */
 const pageSize = 500
 
-/** A page that a database gives: `read` returns the rows behind a place, in order and not more than `limit`. */
+/**
+ * A page that a database gives: `read` returns the rows behind a place, in order and not more than `limit`.
+ * `isFiltered` says that it may return rows that the options leave out.
+ */
 export async function readPendingPage(
   read: (after: PendingPlace | undefined, limit: number) => Promise<readonly PendingRow[]>,
   options: PendingOptions,
+  isFiltered: boolean,
 ): Promise<PendingPage> {
   const { limit = Infinity } = options
-  const isFiltered = options.metadata !== undefined || options.prefix !== undefined
   const rows: PendingRow[] = []
   let after = placeOf(options)
   for (;;) {

@@ -443,7 +443,10 @@ export function postgresStore(
 
     pending: async (options = {}) => {
       assertPendingOptions(options)
-      return readPendingPage((after, limit) => pendingRows(options, after, limit), options)
+      const isFiltered = options.metadata !== undefined
+      const read = (after: PendingPlace | undefined, limit: number) =>
+        pendingRows(options, after, limit)
+      return readPendingPage(read, options, isFiltered)
     },
 
     requestStop: async (id) => {

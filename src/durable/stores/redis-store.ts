@@ -13,6 +13,7 @@ import {
   storedPendingRow,
   waitingBody,
   waitingCalls,
+  type PendingPlace,
 } from './pending-rows.ts'
 import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
@@ -292,13 +293,15 @@ export function redisStore(
 
     pending: async (options = {}) => {
       assertPendingOptions(options)
-      return readPendingPage(async (after, limit) => {
+      const { kind = '', prefix, metadata } = options
+      const read = async (after: PendingPlace | undefined, limit: number) => {
         const { since = 0, sessionId = '', ticket = '' } = after ?? {}
         const place = `${String(since).padStart(16, '0')} ${sessionId}\0${ticket}`
         const min = after === undefined ? '-' : `(${place}`
-        const rows = await run('pending', '', [min, String(limit), options.kind ?? ''])
+        const rows = await run('pending', '', [min, String(limit), kind])
         return rows.map(toWaitingRow)
-      }, options)
+      }
+      return readPendingPage(read, options, prefix !== undefined || metadata !== undefined)
     },
 
     requestStop: async (id) => {

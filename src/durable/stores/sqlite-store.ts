@@ -365,7 +365,10 @@ export function sqliteStore(
 
     pending: async (options = {}) => {
       assertPendingOptions(options)
-      return readPendingPage((after, limit) => pendingRows(options, after, limit), options)
+      const isFiltered = options.metadata !== undefined
+      const read = (after: PendingPlace | undefined, limit: number) =>
+        pendingRows(options, after, limit)
+      return readPendingPage(read, options, isFiltered)
     },
 
     requestStop: async (id) => {
