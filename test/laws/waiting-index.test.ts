@@ -165,7 +165,7 @@ async function checkIndex(runs: Runs, store: RunStore): Promise<readonly Pending
   const { rows } = await runs.pending()
   const named = <Row extends Pick<PendingRow, 'sessionId' | 'ticket'>>(all: readonly Row[]) =>
     Object.fromEntries(all.map((row) => [`${row.sessionId} ${row.ticket}`, row]))
-  expect(named(rows.map(({ since: _, ...row }) => row))).toEqual(named(wanted))
+  expect(named(rows.map(({ since: _since, ...row }) => row))).toEqual(named(wanted))
   expect(rows).toHaveLength(wanted.length)
   const paged: PendingRow[] = []
   let after: string | undefined

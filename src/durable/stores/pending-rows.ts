@@ -50,7 +50,7 @@ export function rowsOfSession(
 }
 
 /** A row without members that have no value. */
-export function toPendingRow(row: PendingRow): PendingRow {
+function toPendingRow(row: PendingRow): PendingRow {
   const { sessionId, ticket, kind, call, question, reason, since, metadata } = row
   return defined<PendingRow>({ sessionId, ticket, kind, call, question, reason, since, metadata })
 }

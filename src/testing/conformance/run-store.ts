@@ -1167,9 +1167,9 @@ export const runStoreCases: readonly RunStoreCase[] = [
       await ticked(stage)
     }
     const rows = await demandPending(store, sessions)
-    const rowsOf = (ids: readonly string[]): readonly number[] =>
+    const timesOf = (ids: readonly string[]): readonly number[] =>
       rows.filter(({ sessionId }) => ids.includes(sessionId)).map(({ since }) => since)
-    const [first = [], second = [], third = []] = rounds.map(rowsOf)
+    const [first = [], second = [], third = []] = rounds.map(timesOf)
     const isRising =
       Math.max(...first) < Math.min(...second) && Math.max(...second) < Math.min(...third)
     demand(isRising, {
@@ -1255,15 +1255,13 @@ export const runStoreCases: readonly RunStoreCase[] = [
     }
   }),
   caseOf('what waits is found by the metadata of its session', async ({ store }) => {
-    const made = (id: string, metadata: JsonObject): Session =>
-      waitingOf(id, { approvals: ['a'], metadata })
     const acme = { tenant: 'acme', team: { lead: 'ada', size: 3 } }
-    await store.save(made('moved', acme))
+    await store.save(waitingOf('moved', { approvals: ['a'], metadata: acme }))
     const sessions = [
-      made('one', acme),
-      made('two', { tenant: 'acme' }),
-      made('moved', { tenant: 'other' }),
-      made('none', {}),
+      waitingOf('one', { approvals: ['a'], metadata: acme }),
+      waitingOf('two', { approvals: ['a'], metadata: { tenant: 'acme' } }),
+      waitingOf('moved', { approvals: ['a'], metadata: { tenant: 'other' } }),
+      waitingOf('none', { approvals: ['a'], metadata: {} }),
     ]
     for (const session of sessions) await store.save(session)
     for (const metadata of [
@@ -1315,8 +1313,8 @@ export const runStoreCases: readonly RunStoreCase[] = [
   }),
   caseOf('what comes and goes between two pages hides nothing that waits', async (stage) => {
     const { store } = stage
-    const made = (id: string, approvals: readonly string[]): Session => waitingOf(id, { approvals })
-    for (const id of ['a', 'b', 'c', 'd']) await store.save(made(id, ['a1', 'a2']))
+    for (const id of ['a', 'b', 'c', 'd'])
+      await store.save(waitingOf(id, { approvals: ['a1', 'a2'] }))
     const seen = new Set<string>()
     let after: string | undefined
     for (let page = 0; page < 20; page++) {
@@ -1328,8 +1326,8 @@ export const runStoreCases: readonly RunStoreCase[] = [
       after = next
       // The last row that was seen goes, others come before it and behind it in the order of the ids.
       if (page === 0) await store.delete('a')
-      if (page === 1) await store.save(made('b', ['a1', 'a2', 'a3']))
-      if (page === 1) await store.save(made('0', ['a1']))
+      if (page === 1) await store.save(waitingOf('b', { approvals: ['a1', 'a2', 'a3'] }))
+      if (page === 1) await store.save(waitingOf('0', { approvals: ['a1'] }))
       if (page === 2) await store.save(sessionOf('c', 'over'))
     }
     const missing = ['b a1', 'b a2', 'd a1', 'd a2'].filter((one) => !seen.has(one))
@@ -2514,7 +2512,7 @@ function waitingOf(id: string, waits: Waits): Session {
       question: question?.text ?? '',
       options: question?.options ?? {},
     })),
-  ].map((asked) => ({ reason: 'ask_user', ...asked }))
+  ].map((asked) => Object.assign({}, asked, { reason: 'ask_user' }))
   const [first, ...moreQuestions] = questions
   const pendingApprovals: readonly PendingApproval[] = [
     ...approvals.map((callId) => ({ ...callOf(callId), reason: `because ${callId}` })),
@@ -2563,50 +2561,53 @@ function waitingOf(id: string, waits: Waits): Session {
   }
 }
 
+/** A row without the time, which only the store knows. */
+type TimelessRow = Omit<PendingRow, 'since'>
+
+/** The rows of sessions, by the order of ids and tickets. */
+function rowsOf(sessions: readonly Session[], options: PendingOptions): readonly TimelessRow[] {
+  const { kind, prefix = '', metadata: wanted = {} } = options
+  return sessions.flatMap((session) => {
+    const { id: sessionId, metadata } = session
+    const isWanted = Object.entries(wanted).every(
+      ([name, value]) => Object.hasOwn(metadata, name) && sameJson(metadata[name], value),
+    )
+    if (!isWanted || !sessionId.startsWith(prefix)) return []
+    const calls = pendingCalls(session).filter((call) => kind === undefined || call.kind === kind)
+    return calls.map((call) => Object.assign({}, call, { sessionId, metadata }))
+  })
+}
+
+/** Rows as plain data, in an order that does not depend on the time. */
+function unordered(rows: readonly TimelessRow[]): unknown {
+  return Object.fromEntries(rows.map((row) => [`${row.sessionId} ${row.ticket}`, plain(row)]))
+}
+
 /** Demands that what these sessions wait for is there, in order and with nothing else, and returns it. */
 async function demandPending(
   store: RunStore,
   sessions: readonly Session[],
   options: PendingOptions = {},
 ): Promise<readonly PendingRow[]> {
-  const { kind, prefix = '', metadata = {} } = options
-  const wanted = sessions
-    .filter(({ id }) => id.startsWith(prefix))
-    .filter((session) =>
-      Object.entries(metadata).every(
-        ([name, value]) =>
-          Object.hasOwn(session.metadata, name) && sameJson(session.metadata[name], value),
-      ),
-    )
-    .flatMap(({ id: sessionId, ...session }) =>
-      pendingCalls({ id: sessionId, ...session }).map((call) => ({
-        ...call,
-        sessionId,
-        metadata: session.metadata,
-      })),
-    )
-    .filter((row) => kind === undefined || row.kind === kind)
-  const page = await store.pending(options)
-  const place = (row: Pick<PendingRow, 'sessionId' | 'ticket'>): string =>
-    `${row.sessionId} ${row.ticket}`
-  const byPlace = (rows: readonly (typeof wanted)[number][]): unknown =>
-    plain(rows.toSorted((left, right) => (place(left) < place(right) ? -1 : 1)))
-  const received = page.rows.map(({ since: _, ...row }) => row)
-  demand(sameJson(byPlace(received), byPlace(wanted)) && page.next === undefined, {
+  const wanted = rowsOf(sessions, options)
+  const { rows, next } = await store.pending(options)
+  const received = rows.map(({ since: _since, ...row }) => row)
+  const isWhole = rows.length === wanted.length && sameJson(unordered(received), unordered(wanted))
+  demand(isWhole && next === undefined, {
     expected: `a page with ${JSON.stringify(wanted)}, each with since, and no next`,
-    received: page,
+    received: { rows, next },
     contract: 'runPending',
   })
-  const isOrdered = page.rows.every((row, index) => {
-    const before = page.rows[index - 1]
-    return before === undefined || isPlacedBefore(before, row)
+  const isOrdered = rows.every((row, index) => {
+    const before = rows[index - 1]
+    return Number.isSafeInteger(row.since) && (before === undefined || isPlacedBefore(before, row))
   })
-  demand(isOrdered && page.rows.every(({ since }) => Number.isSafeInteger(since)), {
+  demand(isOrdered, {
     expected: 'the oldest `since` first, then the order of session ids and tickets by code points',
-    received: page.rows,
+    received: rows,
     contract: 'runPending',
   })
-  return page.rows
+  return rows
 }
 
 function isPlacedBefore(left: PendingRow, right: PendingRow): boolean {

@@ -201,7 +201,9 @@ async function lookAt(store: RunStore) {
     by: (await store.load('s'))?.session.metadata,
     snapshot: snapshot && { by: snapshot.session.metadata, after: snapshot.lastEventId },
     listed: (await store.list()).map(({ updatedAt: _updatedAt, ...row }) => row),
-    waits: (await store.pending()).rows.map(({ call, metadata }) => [call.id, metadata]).toSorted(),
+    waits: Object.fromEntries(
+      (await store.pending()).rows.map((row) => [row.ticket, row.metadata]),
+    ),
     slot: await outcomeOf(store.push('s', said('late'), { slot: 'c' })),
   }
 }
