@@ -60,23 +60,18 @@ export function waitingBody({ call, question, reason }: PendingCall): string {
   return JSON.stringify({ call, question, reason })
 }
 
-/** A row that a database keeps. The body was written by `waitingBody`. */
+/** What `waitingBody` has written, and a database has read. */
+export type WaitingBody = Pick<PendingCall, 'call' | 'question' | 'reason'>
+
+/** A row that a database keeps. Its kind was written by `save`. */
 export function storedPendingRow(
   { sessionId, ticket, since }: PendingPlace,
   kind: string,
-  body: string,
+  body: WaitingBody,
   metadata: JsonObject,
 ): PendingRow {
-  const stored = JSON.parse(body) as Pick<PendingCall, 'call' | 'question' | 'reason'>
-  // The kind was written by `save`.
-  return toPendingRow({
-    ...stored,
-    sessionId,
-    ticket,
-    kind: kind as PendingCall['kind'],
-    since,
-    metadata,
-  })
+  const place = { sessionId, ticket, since }
+  return toPendingRow({ ...body, ...place, kind: kind as PendingRow['kind'], metadata })
 }
 
 /** How many rows are read at a time. */

@@ -14,6 +14,7 @@ import {
   waitingBody,
   waitingCalls,
   type PendingPlace,
+  type WaitingBody,
 } from './pending-rows.ts'
 import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
@@ -422,7 +423,8 @@ function toWaitingRow(reply: Reply): PendingRow {
   const [id, ticket, value, metadata] = listOf(reply).map(String)
   const [, since, kind = '', body = ''] = /^(\d+) (\w+) (.*)$/s.exec(value ?? '') ?? []
   const place = { sessionId: id ?? '', ticket: ticket ?? '', since: Number(since) }
-  return storedPendingRow(place, kind, body, JSON.parse(metadata ?? '{}') as JsonObject) // Written by `save`.
+  const waits = JSON.parse(body) as WaitingBody // Written by `save`, as the metadata.
+  return storedPendingRow(place, kind, waits, JSON.parse(metadata ?? '{}') as JsonObject)
 }
 
 function toState([

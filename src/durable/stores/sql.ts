@@ -6,7 +6,7 @@ import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand, SessionStatus } from '../../core/types/session.ts'
-import { storedPendingRow } from './pending-rows.ts'
+import { storedPendingRow, type WaitingBody } from './pending-rows.ts'
 import {
   commandDigest,
   refuseReuse,
@@ -192,7 +192,8 @@ export interface WaitingColumns {
 export function toWaitingRow(row: WaitingColumns): PendingRow {
   const { id, ticket, kind, since, body, metadata } = row
   const place = { sessionId: id, ticket, since: Number(since) }
-  return storedPendingRow(place, kind, body, parsed(metadata, id) as JsonObject)
+  const waits = parsed(body, id) as WaitingBody
+  return storedPendingRow(place, kind, waits, parsed(metadata, id) as JsonObject)
 }
 
 /** A stored session, or `undefined` if it cannot be read. */
