@@ -18,11 +18,7 @@ export function ollama(options: kit.ConnectionOptions = {}): ChatAdapter {
     splitter: kit.ndjsonSplitter,
     whole: true,
     parseFailure: ({ json }) => ({ reason: reasonIn(kit.asObject(json)?.['error']) }),
-    render: (request, context) => ({
-      path: '/chat',
-      body: bodyOf(request, context),
-      decoder: chatDecoder,
-    }),
+    render: (request, context) => ({ path: '/chat', body: bodyOf(request, context), decoder }),
   })
 }
 
@@ -43,7 +39,9 @@ function bodyOf(request: kit.NamedRequest, context: kit.RenderContext) {
   return kit.defined<JsonObject>({
     model,
     stream,
-    messages: messages.map((message) => messageOf(message, kit.toolNames(messages), provider)),
+    messages: messages
+      .filter((message) => !kit.isBlank(message))
+      .map((message) => messageOf(message, kit.toolNames(messages), provider)),
     options: Object.keys(options).length === 0 ? undefined : options,
     tools: declared.length === 0 ? undefined : declared,
     think: effort === 'none' ? false : effort,
@@ -91,7 +89,7 @@ function messageOf(message: Message, names: ReadonlyMap<string, string>, provide
 }
 
 /** Reads the lines of an answer. The last one has `done`; a server that gives no reason then has stopped. */
-const chatDecoder: kit.MakeDecoder = (sink) => {
+const decoder: kit.MakeDecoder = (sink) => {
   const message = kit.messageBuilder(sink)
   return {
     push(line) {

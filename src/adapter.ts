@@ -60,6 +60,7 @@ export {
 export { embeddingResponse, refuseTexts } from './providers/shared/embeddings.ts'
 export { requestSchemas, type RequestSchemas } from './providers/shared/schemas.ts'
 export type { AnswerForms } from './core/answer/answer-text.ts'
+export { isBlank } from './core/types/message.ts'
 export { mergeOptions, optionsFor } from './core/messages/provider-options.ts'
 export {
   leaveOut,

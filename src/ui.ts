@@ -45,6 +45,7 @@ export type {
   UiMessage,
   UiMessageChunk,
   UiMessageInput,
+  UiAnswerMetadata,
   UiMessagePart,
   UiProgress,
   UiQuestion,

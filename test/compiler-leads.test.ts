@@ -136,7 +136,7 @@ const changes: readonly Change[] = [
   {
     title: 'a finish reason',
     name: 'paused_turn',
-    edits: [['core/types/response.ts', 'export const finishReasons = [', "'paused_turn',"]],
+    edits: [['core/types/message.ts', 'export const finishReasons = [', "'paused_turn',"]],
     places: [
       'testing/server/wire-openai-chat.ts',
       'testing/server/wire-openai-responses.ts',

@@ -154,10 +154,15 @@ function keyText(
 }
 
 /**
- * A message as adapters read it. Its metadata is not sent; only these marks of the library change how a message is written, so the same
+ * A message as adapters read it. Who gave an answer, why it ended and its metadata are not sent; only these marks of the library change how a message is written, so the same
  * words with other metadata have the same answer.
  */
-function asSent({ metadata = {}, ...message }: Message): object {
+function asSent({
+  metadata = {},
+  finishReason: _reason,
+  agent: _agent,
+  ...message
+}: Message): object {
   const marks = sentMarks.filter((mark) => metadata[mark] === true)
   return marks.length === 0 ? message : { ...message, marks }
 }

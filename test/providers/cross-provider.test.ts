@@ -93,6 +93,8 @@ interface Turn {
   readonly calls: readonly ScriptedToolCall[]
   /** The answer was stopped: it is marked, and its calls get results that stand in for real ones. */
   readonly stopped: boolean
+  /** An answer without calls ended in this way, also if nothing was said. */
+  readonly end: 'stop' | 'length' | 'content_filter'
   readonly asks: 'nothing' | 'text' | 'image'
 }
 
@@ -115,6 +117,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
     .array(call, { maxLength: 3 })
     .map((calls) => calls.map((made, index) => ({ id: `call_${index}`, ...made }))),
   stopped: fc.boolean(),
+  end: fc.constantFrom('stop', 'length', 'content_filter'),
   asks: fc.constantFrom('nothing', 'text', 'image'),
 })
 
@@ -124,14 +127,14 @@ async function play(turns: readonly Turn[]): Promise<readonly Message[]> {
     { role: 'system', content: 'instruction-0' },
     { role: 'user', content: 'question-0' },
   ]
-  for (const [at, { by, thought, said, calls, stopped, asks }] of turns.entries()) {
+  for (const [at, { by, thought, said, calls, stopped, end, asks }] of turns.entries()) {
     const script: Script = [
       ...(thought
         ? [['reasoning', `thought-${at}`, { opaque: `c2lnbmF0dXJl${at}` }] as const]
         : []),
       ...(said ? [['text', `answer-${at}`] as const] : []),
       ...calls.map((made) => ['tool_call', made] as const),
-      ['finish', calls.length > 0 ? 'tool_calls' : 'stop'],
+      ['finish', calls.length > 0 ? 'tool_calls' : end],
     ]
     const { message } = await send(by, messages, script)
     const mark = stopped ? { metadata: { partial: true } } : {}
@@ -265,7 +268,14 @@ describe('a thread that any providers made', () => {
 
   test('keeps the thinking of a provider for that provider, signature and all', async () => {
     const [chat, responses, claude, google] = ways as readonly [Way, Way, Way, Way]
-    const one = { thought: true, said: true, calls: [], stopped: false, asks: 'text' } as const
+    const one = {
+      thought: true,
+      said: true,
+      calls: [],
+      stopped: false,
+      end: 'stop',
+      asks: 'text',
+    } as const
     const thread = await play([claude, responses, google, chat].map((by) => ({ by, ...one })))
     const sent = strings((await send(claude, thread, [['text', 'ok']])).body)
     expect(sent).toEqual(expect.arrayContaining(['thought-0', 'c2lnbmF0dXJl0']))

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import type { Issue } from '../../src/core/types/error-data.ts'
 import type { JsonObject, JsonValue } from '../../src/core/types/json.ts'
 import type { Image, ImageRequest, ImageResponse, MediaFile } from '../../src/core/types/media.ts'
-import type { Message, Part, Thread, ToolCall } from '../../src/core/types/message.ts'
+import {
+  isBlank,
+  type Message,
+  type Part,
+  type Thread,
+  type ToolCall,
+} from '../../src/core/types/message.ts'
 import type { ModelRequest, ResponseFormat, ToolSpec } from '../../src/core/types/request.ts'
 import type { Usage } from '../../src/core/types/response.ts'
 
@@ -87,9 +93,15 @@ export const toolCall: fc.Arbitrary<ToolCall> = shaped<ToolCall>(
 const content = fc.oneof(text, fc.array(part, { maxLength: 3 }))
 const asides = { name: word, metadata: jsonObject }
 
-const spoken: fc.Arbitrary<Message> = shaped<Message>(
-  { role: fc.constantFrom('system', 'user', 'assistant'), content },
-  asides,
+/** What an answer may say about itself. */
+const told = {
+  finishReason: fc.constantFrom('length', 'content_filter', 'error', 'other'),
+  agent: word,
+} as const
+
+const spoken: fc.Arbitrary<Message> = fc.oneof(
+  shaped<Message>({ role: fc.constantFrom('system', 'user'), content }, asides),
+  shaped<Message>({ role: fc.constant('assistant'), content }, { ...asides, ...told }),
 )
 
 /** An assistant message with calls, and the answers to all of them in some order. */
@@ -97,11 +109,14 @@ const toolTurn: fc.Arbitrary<readonly Message[]> = fc
   .uniqueArray(toolCall, { minLength: 1, maxLength: 3, selector: ({ id }) => id })
   .chain((toolCalls) =>
     fc.tuple(
-      shaped<Message>({
-        role: fc.constant('assistant'),
-        content,
-        toolCalls: fc.constant(toolCalls),
-      }),
+      shaped<Message>(
+        {
+          role: fc.constant('assistant'),
+          content,
+          toolCalls: fc.constant(toolCalls),
+        },
+        told,
+      ),
       fc
         .shuffledSubarray([...toolCalls], { minLength: toolCalls.length })
         .chain((calls) =>
@@ -118,7 +133,7 @@ const toolTurn: fc.Arbitrary<readonly Message[]> = fc
   )
   .map(([asking, answers]) => [asking].concat(answers))
 
-/** A conversation that every provider takes: not empty, every call answered. */
+/** A conversation that every provider takes: every call answered, and something to send. */
 export const transcript: fc.Arbitrary<readonly Message[]> = fc
   .array(
     fc.oneof(
@@ -128,6 +143,7 @@ export const transcript: fc.Arbitrary<readonly Message[]> = fc
     { minLength: 1, maxLength: 4 },
   )
   .map((turns) => turns.flat())
+  .filter((messages) => !messages.every(isBlank))
 
 export const message: fc.Arbitrary<Message> = transcript.map(([first]) => first as Message) // it is not empty
 

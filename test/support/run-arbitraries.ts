@@ -115,6 +115,13 @@ const run = shaped(
   },
   {
     answer,
+    starts: fc.array(
+      shaped(
+        { toolCallId: word, at: fc.nat() },
+        { timeoutMs: fc.integer({ min: 1, max: 60_000 }), idempotent: fc.constant(true) },
+      ),
+      { maxLength: 2 },
+    ),
     decisions: fc.array(
       shaped({ call: toolCall }, { deny: text, answer: text, late: fc.constant(true) }),
       { maxLength: 2 },
@@ -166,12 +173,14 @@ export const session: fc.Arbitrary<Session> = fc.oneof(
 )
 
 const index = fc.nat({ max: 9 })
+/** A time by some clock. */
+const at = fc.nat()
 const eventMembers: Readonly<
   Record<StreamEvent['type'], readonly [Members] | readonly [Members, Members]>
 > = {
   message_started: [
     { requestId: word, provider: word },
-    { id: word, model: word, usage },
+    { id: word, model: word, usage, agent: word },
   ],
   text_delta: [{ delta: text }, { index }],
   text_completed: [{ text }, { index }],
@@ -187,9 +196,15 @@ const eventMembers: Readonly<
     { rawFinishReason: word, usage, metadata: jsonObject },
   ],
   error: [{ error: errorData }],
-  approval_requested: [{ toolCallId: word, toolName: word, call: toolCall }, { reason: text }],
+  approval_requested: [
+    { toolCallId: word, toolName: word, call: toolCall },
+    { reason: text, at },
+  ],
   tool_progress: [{ id: word, name: word, data: json }],
-  tool_execution_started: [{ id: word, name: word, arguments: jsonObject }],
+  tool_execution_started: [
+    { id: word, name: word, arguments: jsonObject },
+    { at, timeoutMs: fc.integer({ min: 1, max: 60_000 }), idempotent: fc.constant(true) },
+  ],
   tool_execution_completed: [
     {
       id: word,
@@ -197,12 +212,16 @@ const eventMembers: Readonly<
       result: fc.oneof(shaped({ ok: json }), shaped({ error: errorData })),
       durationMs: fc.nat(),
     },
+    { at },
   ],
   tool_result_encoded: [
     { id: word, content: text },
     { interrupted: fc.constantFrom('length', 'cancelled', 'interrupted'), halt: toolHalt },
   ],
-  ask_user_requested: [{ toolCallId: word, toolName: word, question: text, options: jsonObject }],
+  ask_user_requested: [
+    { toolCallId: word, toolName: word, question: text, options: jsonObject },
+    { at },
+  ],
   tool_halt: [{ toolCallId: word, reason: word, result: json, content: text }],
   step_completed: [
     {

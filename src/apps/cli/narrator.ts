@@ -1,8 +1,10 @@
+import { notedReason } from '../../core/answer/fold-answer.ts'
 import { innerEvent, type StreamEvent } from '../../core/types/events.ts'
 import { assertNever } from '../../core/types/guards.ts'
 import type { Image } from '../../core/types/media.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { Usage } from '../../core/types/response.ts'
+import { finishWords } from '../inspector/finish-words.ts'
 import { describeFailure } from './describe-error.ts'
 import { textWidth, visible, visibleLine, type Io, type Style } from './io.ts'
 
@@ -36,6 +38,8 @@ export function narrator({
   keepImage = imageWords,
 }: NarratorOptions): Narrator {
   let open: 'text' | 'reasoning' | undefined
+  /** The name of the engine that answers. */
+  let speaker: string | undefined
   const writeText = (text: string): void => {
     if (text !== '') write(open === 'reasoning' ? style.dim(text) : text)
   }
@@ -57,6 +61,9 @@ export function narrator({
     endLine()
     write(`${text}\n`)
   }
+  const lineOf = <Fact>(fact: Fact | undefined, words: (fact: Fact) => string): void => {
+    if (fact !== undefined) line(style.dim(words(fact)))
+  }
   const show = (event: StreamEvent): void => {
     switch (event.type) {
       case 'text_delta':
@@ -66,7 +73,7 @@ export function narrator({
       case 'message_completed':
         endLine()
         for (const text of sourceLines(event.message)) line(style.dim(`  ${text}`))
-        return undefined
+        return lineOf(notedReason(event), (reason) => `  (${finishWords[reason]})`)
       case 'image_completed':
         return line(`  ${style.dim('[image]')} ${visibleLine(keepImage(event.image))}`)
       case 'tool_execution_started':
@@ -90,7 +97,11 @@ export function narrator({
           line(`  ${style.dim('[image of a tool]')} ${visibleLine(keepImage(part.image))}`)
         }
         return undefined
-      case 'message_started':
+      case 'message_started': {
+        const isOther = event.agent !== speaker
+        speaker = event.agent
+        return lineOf(isOther ? speaker : undefined, (name) => `${visibleLine(name)}:`)
+      }
       case 'text_completed':
       case 'tool_call_delta':
       case 'tool_call_completed':
@@ -228,7 +239,9 @@ function failureLine(error: Failure, style: Style, env: Io['env']): string {
 export function eventFacts(event: StreamEvent): string {
   switch (event.type) {
     case 'message_started':
-      return [event.provider, event.model, event.id].filter((fact) => fact !== undefined).join(' ')
+      return [event.agent, event.provider, event.model, event.id]
+        .filter((fact) => fact !== undefined)
+        .join(' ')
     case 'text_delta':
     case 'reasoning_delta':
       return json(event.delta)

@@ -1,6 +1,7 @@
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { RunProgress, Session } from '../../core/types/session.ts'
 import { legalOperations } from '../../engine/session/changes.ts'
+import { finishWords } from '../inspector/finish-words.ts'
 import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'
 import { readSession } from './files.ts'
@@ -76,12 +77,14 @@ function messageLines(message: Message, style: Style): readonly string[] {
   const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
   const body = toolCallId === undefined ? text : `${visibleLine(toolCallId)} → ${text}`
   const calls = toolCalls.map(callLine)
-  const lines = body === '' ? [] : indent(lead, body + mark)
+  // An answer may have nothing but the reason why it has nothing, or who called.
+  const said = body === '' ? mark.trimStart() : body + mark
+  const lines = said === '' ? [] : indent(lead, said)
   return [
     ...lines,
     ...calls.map(
       (line, index) =>
-        (index === 0 && body === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
+        (index === 0 && said === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
     ),
     ...sourceLines(message).map((line) => ' '.repeat(leadWidth) + style.dim(line)),
   ]
@@ -102,8 +105,10 @@ function mediaNote({ content }: Message): string {
   return notes.join('')
 }
 
-function marksOf({ metadata = {} }: Message): string {
+function marksOf({ agent, finishReason, metadata = {} }: Message): string {
   const marks = [
+    agent === undefined ? '' : visibleLine(agent),
+    finishReason === undefined ? '' : finishWords[finishReason],
     metadata['partial'] === true ? 'cut' : '',
     metadata['interrupted'] === undefined ? '' : 'interrupted',
     metadata['askUser'] === true ? 'question' : '',

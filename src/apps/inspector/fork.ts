@@ -32,7 +32,27 @@ export function forkedSession(
     engine: engine.type,
   })
   const metadata: JsonObject = { ...changed.metadata, forkOf: { ...from } }
-  return { session: { ...untraced(changed), id, metadata }, origin: from }
+  const own = engine.type === 'given' ? changed : withoutStarts(changed)
+  return { session: { ...untraced(own), id, metadata }, origin: from }
+}
+
+/**
+ * The session of a fork whose tools answer what was recorded: to do that again does no harm, whatever the tools of the origin have said.
+ * Then the tools of the fork say it.
+ */
+function withoutStarts(session: Session): Session {
+  if (session.run === undefined) return session
+  const { starts: _starts, ...run } = session.run
+  return { ...session, run: defined<RunProgress>({ ...run, inner: eachInner(run, withoutStarts) }) }
+}
+
+/** The agents inside the calls of a run, each changed in the same way. */
+function eachInner(
+  { inner }: RunProgress,
+  change: (session: Session) => Session,
+): RunProgress['inner'] {
+  if (inner === undefined) return undefined
+  return Object.fromEntries(Object.entries(inner).map(([id, one]) => [id, change(one)]))
 }
 
 /**
@@ -56,10 +76,9 @@ export function askingAgain(session: Session): Session {
     run: defined<RunProgress>({
       ...run,
       started: [],
+      starts: undefined,
       decisions: kept.length === 0 ? undefined : kept,
-      inner:
-        inner &&
-        Object.fromEntries(Object.entries(inner).map(([id, one]) => [id, askingAgain(one)])),
+      inner: eachInner(run, askingAgain),
     }),
   }
 }
@@ -96,7 +115,9 @@ function withMessage(session: Session, change: ForkChanges['message']): Session 
     const problem = `is the place of a tool result: use changes.toolResult with the id of its call`
     throw refusal('invalid_options', 'changes.message.index', problem)
   }
-  const edited: Message = { ...message, content: editedContent(message.content, text) }
+  // Another text is whole, however the one before it ended.
+  const { finishReason: _reason, ...rest } = message
+  const edited: Message = { ...rest, content: editedContent(message.content, text) }
   if (message.role === 'user') return plain(session, [...messages.slice(0, index), edited])
   const thread = { ...session.thread, messages: messages.with(index, edited) }
   return { ...session, thread }

@@ -139,11 +139,12 @@ function sharedCalls(first: CassetteCall | undefined): readonly CassetteCall[] {
 
 function scriptOfMessage(message: Message): Script {
   const { toolCalls = [] } = message
+  const { finishReason = toolCalls.length === 0 ? 'stop' : 'tool_calls' } = message
   const text = messageText(message)
   return [
     ...(text === '' ? [] : [['text', text] as const]),
     ...toolCalls.map((call) => ['tool_call', call] as const),
-    ['finish', toolCalls.length === 0 ? 'stop' : 'tool_calls'],
+    ['finish', finishReason],
   ]
 }
 

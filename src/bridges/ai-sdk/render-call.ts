@@ -177,8 +177,11 @@ function turnsOf(message: Message, context: Context): readonly Turn[] {
       ]
       return turns.filter((turn) => turn.content.length > 0)
     }
-    case 'assistant':
-      return [{ role, content: answerParts(message, context), providerOptions }]
+    case 'assistant': {
+      // An answer of which the model takes nothing back is left out.
+      const content = answerParts(message, context)
+      return content.length === 0 ? [] : [{ role, content, providerOptions }]
+    }
     case 'tool': {
       const { toolCallId: id = '' } = message
       const toolName = context.names.get(id) ?? 'unknown'

@@ -80,6 +80,7 @@ export function startAttributes(
   const { stopSequences, responseFormat: format } = settings
   return defined<OtelAttributes>({
     ...commonAttributes(event, operation),
+    'gen_ai.agent.name': operation.name === agent.name ? event.agent : undefined,
     'gen_ai.conversation.id': event.sessionId,
     'gen_ai.output.type': outputTypes[name] ?? (format && (format === 'text' ? format : 'json')),
     'gen_ai.request.stream': name === 'stream' ? true : undefined,

@@ -37,7 +37,7 @@ import {
   type PageAuthority,
 } from './ui-runs.ts'
 import { pacedResponse, sseChecks } from './ui-stream.ts'
-import type { UiMessageInput } from './ui-types.ts'
+import type { UiAnswerMetadata, UiMessageInput } from './ui-types.ts'
 
 /** What an AG-UI client posts: its `RunAgentInput`. Nothing about it is trusted but the ids, which the caller checks. */
 export interface AgUiInput extends AgUiIds {
@@ -156,6 +156,9 @@ interface ShownMessage {
   readonly content: string
   readonly toolCallId?: unknown
   readonly toolCalls?: readonly object[]
+  /** The name of the engine that answered. */
+  readonly name?: string
+  readonly metadata?: UiAnswerMetadata
 }
 
 /** The conversation before its last answer: texts, reasoning, calls and their results. */
@@ -175,11 +178,14 @@ function historyOf(session: Session, { include = shownByDefault }: ViewOptions):
         return { id: callId, type: 'function', function: { name, arguments: text } }
       })
       const known = calls.length > 0 ? calls : undefined
+      const { agent, finishReason } = message
       const answer = defined<ShownMessage>({
         id,
         role,
+        name: agent,
         content: messageText(message),
         toolCalls: known,
+        metadata: finishReason && { finishReason },
       })
       const thoughts = messageParts(message).flatMap((part) =>
         part.type === 'reasoning' && shows('reasoning') ? part.text : [],

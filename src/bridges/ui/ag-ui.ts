@@ -1,5 +1,6 @@
 import { anyFunction, assertValid, optionsOf, someText, within } from '../../core/schema/checks.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
 import { webStream } from '../../engine/model-call/run-stream.ts'
 import { viewChecks, type ViewOptions } from '../../engine/model-call/view-event.ts'
 import { shownByDefault, type PageCall } from './to-chunks.ts'
@@ -13,7 +14,7 @@ import {
   type RunEvents,
   type SseOptions,
 } from './ui-stream.ts'
-import type { UiMessageChunk } from './ui-types.ts'
+import type { UiAnswerMetadata, UiMessageChunk } from './ui-types.ts'
 
 /** The ids of a run. The `RunAgentInput` that an AG-UI client sent has them, and can be given whole. */
 export interface AgUiIds {
@@ -94,6 +95,7 @@ export function agUiEvents(
     include,
     onError,
     messageMetadata: usageOf(include),
+    tellsAnswer: true,
   } as const
   return shown(options, { events, known, session, ...beginning }, agUiFold(ids, known))
 }
@@ -120,7 +122,7 @@ function knownCalls(messages: readonly (ClientMessage | null)[] = []): readonly 
 }
 
 /** What AG-UI has no events for, or this version of the chunks does not have. */
-type Ignored = 'abort' | 'message-metadata' | 'data-approval' | 'data-restart'
+type Ignored = 'abort' | 'data-approval' | 'data-restart'
 
 /** What is made of each chunk. */
 type Shows = {
@@ -149,6 +151,8 @@ function agUiFold(
   let messageId = `${runId}-0`
   /** How many texts are open. */
   let texts = 0
+  /** The name of the engine that answers. */
+  let name: string | undefined
   /** The calls that the client has. */
   const calls = new Map<string, { readonly toolName: string; readonly input?: unknown }>(
     known.map(([id, { name }]) => [id, { toolName: name }]),
@@ -162,6 +166,8 @@ function agUiFold(
     events.push({ type, ...members })
   }
   const custom = (name: string, value: object): void => emit('CUSTOM', { name, value })
+  const beginText = (): void =>
+    emit('TEXT_MESSAGE_START', defined<object>({ messageId, role: 'assistant', name }))
   const thoughtId = (id: string): string => `${runId}-${id}`
   const startCall = (toolCallId: string, toolName: string): void => {
     if (calls.has(toolCallId)) return
@@ -199,8 +205,14 @@ function agUiFold(
 
   const shows: Readonly<Partial<Record<UiMessageChunk['type'], (chunk: never) => void>>> = {
     start: () => emit('RUN_STARTED', { threadId, runId }),
+    'message-metadata'({ messageMetadata }) {
+      // Without one of the caller, the fold gives this alone.
+      const { agent } = messageMetadata as UiAnswerMetadata
+      name = agent ?? name
+    },
     'start-step'() {
       messageId = `${runId}-${++step}`
+      name = undefined
       emit('STEP_STARTED', { stepName: `step-${step}` })
     },
     'finish-step'() {
@@ -213,7 +225,7 @@ function agUiFold(
       messageId += '-again'
     },
     'text-start'() {
-      if (texts++ === 0) emit('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
+      if (texts++ === 0) beginText()
     },
     'text-delta': ({ delta }) => emit('TEXT_MESSAGE_CONTENT', { messageId, delta }),
     'text-end'() {
@@ -273,13 +285,14 @@ function agUiFold(
       }
       const isStopped = finishReason === 'interrupted'
       const outcome = isStopped ? { outcome: { type: 'cancelled' } } : waiting
-      // It is what `usageOf` gave.
-      emit('RUN_FINISHED', {
-        threadId,
-        runId,
-        ...outcome,
-        ...(messageMetadata as object | undefined),
-      })
+      // It is what `usageOf` gave, and why the answer ended.
+      const { finishReason: noted, ...usage } = (messageMetadata ?? {}) as UiAnswerMetadata
+      if (noted !== undefined) {
+        // The last message has it, also if it has no text.
+        beginText()
+        emit('TEXT_MESSAGE_END', { messageId, metadata: { finishReason: noted } })
+      }
+      emit('RUN_FINISHED', { threadId, runId, ...outcome, ...usage })
     },
   } satisfies Shows
   return (chunk) => {

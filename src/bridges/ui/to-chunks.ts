@@ -1,4 +1,4 @@
-import { isCancellation } from '../../core/answer/fold-answer.ts'
+import { isCancellation, notedReason } from '../../core/answer/fold-answer.ts'
 import { errorToJSON } from '../../core/errors/error-json.ts'
 import { flag, must, type Check } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
@@ -26,7 +26,14 @@ import {
   type ViewInclude,
   type ViewOptions,
 } from '../../engine/model-call/view-event.ts'
-import type { AiSdkVersion, BlockKind, UiFile, UiFinishReason, UiMessageChunk } from './ui-types.ts'
+import type {
+  AiSdkVersion,
+  BlockKind,
+  UiAnswerMetadata,
+  UiFile,
+  UiFinishReason,
+  UiMessageChunk,
+} from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
 export interface PageOptions<Version extends AiSdkVersion = AiSdkVersion> extends ViewOptions {
@@ -69,6 +76,10 @@ export interface ChunkOptions extends PageOptions {
   readonly onError?: ((error: unknown) => unknown) | undefined
   /** Metadata of the message after an event. */
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
+  /** Whether the metadata of the message also says who answers, and why its last answer ended (no). */
+  readonly tellsAnswer?: boolean | undefined
+  /** Whether the message that goes on says why an answer ended. */
+  readonly hasReason?: boolean | undefined
 }
 
 /** A call that the page has. */
@@ -341,13 +352,25 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** What the answer has given so far. */
   let told = { text: '', sources: 0, images: 0 }
   let finishReason: FinishReason | 'interrupted' | undefined
+  /** Why the last answer ended, if it did not end by itself. */
+  let noted: Message['finishReason']
+  /** The metadata of the message may say why an earlier answer ended. */
+  let { hasReason } = options
   /** An answer begins, or begins again. */
-  const begin = (): void => {
+  const begin = (agent?: string): void => {
     if (isAnswering && hasContent) takeBack()
     if (!(isAnswering && isInStep)) enterStep()
     isAnswering = true
     hasContent = false
     told = { text: '', sources: 0, images: 0 }
+    noted = undefined
+    tellAnswer({ ...(hasReason && { finishReason: null }), ...(agent !== undefined && { agent }) })
+    hasReason = false
+  }
+  /** Metadata is no content of the answer. */
+  const tellAnswer = (metadata: UiAnswerMetadata): void => {
+    if (!options.tellsAnswer || Object.keys(metadata).length === 0) return
+    write({ type: 'message-metadata', messageMetadata: metadata })
   }
   /** The answer is asked for again, because its process died: what it gave is taken back. */
   const takeBack = (): void => {
@@ -407,7 +430,17 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     isOver = true
     // The words of the AI SDK have hyphens.
     const reason = finishReason?.replace('_', '-') as UiFinishReason | undefined
-    write(defined<UiMessageChunk>({ type: 'finish', finishReason: reason, messageMetadata }))
+    const metadata =
+      options.tellsAnswer && noted
+        ? { ...(messageMetadata as object | undefined), finishReason: noted } // What `endMetadata` or `usageOf` gave.
+        : messageMetadata
+    write(
+      defined<UiMessageChunk>({
+        type: 'finish',
+        finishReason: reason,
+        messageMetadata: metadata,
+      }),
+    )
   }
   const breakOff = (error: ErrorData, thrown: unknown = error): void => {
     cutStep()
@@ -430,7 +463,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   // Events
 
   const folds: Folds = {
-    message_started: begin,
+    message_started: (event) => begin(event.agent),
     text_delta: (event) => grow('text', event.index, event.delta),
     text_completed(event) {
       close('text', event.index, event.text)
@@ -450,6 +483,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     message_completed(event) {
       endAnswer(event.message)
       finishReason = event.finishReason
+      noted = notedReason(event)
+      hasReason ||= noted !== undefined
     },
     approval_requested: (event) => approve(event.call),
     tool_execution_started(event) {

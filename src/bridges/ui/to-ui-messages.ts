@@ -17,6 +17,7 @@ import {
 } from './to-chunks.ts'
 import type {
   AiSdkVersion,
+  UiAnswerMetadata,
   UiFile,
   UiMessage,
   UiMessageChunk,
@@ -47,11 +48,17 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
     if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
     const { missed, pending } = answerOf(session, turn, known)
-    const fold = chunkFold({ ...options, restStep, pending }, (chunk) => chunks.push(chunk))
+    const page = { ...options, restStep, pending, tellsAnswer: true }
+    const fold = chunkFold(page, (chunk) => chunks.push(chunk))
     missed.forEach(fold.add)
     if (chunks.length === 0) continue
     if (session.status !== 'idle' || turn !== turns.at(-1)) fold.end()
-    messages.push({ id: answerId, role: 'assistant', parts: pageParts(chunks, denied) })
+    messages.push({
+      id: answerId,
+      role: 'assistant',
+      ...pageMetadata(chunks),
+      parts: pageParts(chunks, denied),
+    })
   }
   return messages
 }
@@ -86,6 +93,17 @@ function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
       return metadata?.['denied'] ? [[toolCallId, deniedReason(message)]] : []
     }),
   )
+}
+
+/** The metadata that a page makes of chunks. */
+function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metadata'> {
+  const merged: UiAnswerMetadata = {}
+  for (const chunk of chunks) {
+    if ('messageMetadata' in chunk) Object.assign(merged, chunk.messageMetadata)
+  }
+  const { agent, finishReason } = merged
+  const metadata = defined<UiAnswerMetadata>({ agent, finishReason: finishReason ?? undefined })
+  return Object.keys(metadata).length === 0 ? {} : { metadata }
 }
 
 /** The parts that a page makes of chunks. */
@@ -303,11 +321,19 @@ function answerOf(
     const { toolCalls = [] } = answer
     const partial = isUnderWay && answer === lastAnswer && answer.metadata?.['partial'] === true
     const message = { ...answer, toolCalls: toolCalls.map(asRun), metadata: { partial } }
-    const finishReason = toolCalls[0] ? 'tool_calls' : 'stop'
-    if (index >= count) missed.push({ type: 'message_completed', message, finishReason })
+    const { agent, finishReason = toolCalls[0] ? 'tool_calls' : 'stop' } = answer
+    if (index >= count) {
+      if (agent !== undefined) missed.push(begunBy(agent))
+      missed.push({ type: 'message_completed', message, finishReason })
+    }
     if (!partial) toolCalls.forEach(tellOutcome)
   })
   return { missed, pending }
+}
+
+/** The beginning of an answer, as far as a page is told of it. */
+function begunBy(agent: string): StreamEvent {
+  return { type: 'message_started', requestId: '', provider: '', agent }
 }
 
 /** Whether the run was stopped or failed. */
@@ -337,6 +363,11 @@ export function pastOf(session: Session, has?: KnownTurn): UiPast {
   const answer = turn
     ? answerOf(session, turn, resultsIn(session), count)
     : { missed: [], pending: [] }
+  const { agent } = session.run ?? {}
+  const last = session.thread.messages.findLast(({ role }) => role !== 'tool')
+  const isWriting = session.status === 'idle' && agent !== undefined
+  // The answer has begun and has no content yet: only its run knows who speaks.
+  if (isWriting && last?.metadata?.['partial'] !== true) answer.missed.push(begunBy(agent))
   if (error) answer.missed.push({ type: 'error', error })
   return { id: turn?.answerId, session, ...answer }
 }

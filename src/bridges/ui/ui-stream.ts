@@ -47,7 +47,7 @@ export interface UiStreamOptions<
   readonly past?: UiPast | undefined
   /** The id of the message, or a function that is called when the first event has come. By default it is that of `toUiMessages`, if the session is known. */
   readonly messageId?: string | (() => MaybeId | Promise<MaybeId>) | undefined
-  /** Metadata of the message, asked for after every event. By default the last event gives `{ haltedReason, usage }`. */
+  /** Metadata of the message, asked for after every event. By default `{ agent }` when an engine with a name answers, and at the end `{ haltedReason, usage, finishReason }`, the last only if the answer did not end by itself. */
   readonly messageMetadata?: ((event: StreamEvent) => unknown) | undefined
   /** Told about every failure, and must not throw. The page gets the text that it returns, or else the reason of the failure (with `errors` its message). */
   readonly onError?: ((error: unknown) => unknown) | undefined
@@ -137,7 +137,7 @@ const asTheyAre = <Item>(items: readonly Item[]): readonly Item[] => items
 /** The events, and what is known before them. */
 export interface Beginning extends Pick<
   ChunkOptions,
-  'known' | 'elsewhere' | 'session' | 'pending'
+  'known' | 'elsewhere' | 'hasReason' | 'session' | 'pending'
 > {
   readonly events: RunEvents
   /** The id of the message, or what gives it. */
@@ -179,11 +179,11 @@ export function freeId(
   }
 }
 
-/** The calls that a page has: in the message that goes on, and in others. */
+/** What a page has: the calls of the message that goes on, and of others, and whether that message says why an answer ended. */
 export function callsIn(
   messages: readonly UiMessageInput[],
   goesOn: UiMessageInput | undefined,
-): Pick<Beginning, 'known' | 'elsewhere'> {
+): Pick<Beginning, 'known' | 'elsewhere' | 'hasReason'> {
   const known = new Map<string, PageCall>()
   const elsewhere = new Map<string, boolean>()
   for (const message of messages) {
@@ -202,7 +202,9 @@ export function callsIn(
       }
     }
   }
-  return { known, elsewhere }
+  const metadata = goesOn?.metadata
+  const hasReason = isObject(metadata) && typeof metadata['finishReason'] === 'string'
+  return { known, elsewhere, hasReason }
 }
 
 /** The session that a stream of the library has, the user's words included. */
@@ -213,7 +215,8 @@ export function sessionOf(events: RunEvents): Session | undefined {
 /** The chunks of events for a page of `useChat`. */
 function pageChunks(options: UiStreamOptions, beginning: Beginning): Shown<UiMessageChunk> {
   const { messageMetadata = endMetadata(options) } = options
-  const page = { ...options, restStep, messageMetadata }
+  const tellsAnswer = options.messageMetadata === undefined
+  const page = { ...options, restStep, messageMetadata, tellsAnswer }
   return shown(page, beginning, (chunk) => [chunk])
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Message } from '../../core/types/message.ts'
 
 /** A version of the AI SDK, whose `useChat` reads the chunks. */
 export type AiSdkVersion = 5 | 6 | 7
@@ -155,7 +156,20 @@ export interface UiApproval {
 export interface UiMessage<Version extends AiSdkVersion = AiSdkVersion> {
   id: string
   role: 'user' | 'assistant'
+  /** Of an answer: who gave it, and why it ended. Absent if there is nothing to say. */
+  metadata?: UiAnswerMetadata
   parts: UiMessagePart<Version>[]
+}
+
+/** What the metadata of a message says about its last answer. */
+export interface UiAnswerMetadata {
+  /** The `name` of the engine that answered. */
+  readonly agent?: string
+  /**
+   * Why the answer ended, if it did not end by itself: `length` or `content_filter`, for example. `null` only in a page that follows: an
+   * earlier answer of the message had a reason, and this one has none.
+   */
+  readonly finishReason?: Message['finishReason'] | null
 }
 
 /** A part of a message of `useChat`. */
@@ -193,4 +207,5 @@ export interface UiMessageInput {
   readonly id: string
   readonly role: string
   readonly parts: readonly { readonly type: string; readonly [member: string]: unknown }[]
+  readonly metadata?: unknown
 }

@@ -13,13 +13,14 @@ import type { ErrorData } from '../types/error-data.ts'
 import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
 import type { JsonValue } from '../types/json.ts'
-import { messageText, type Message, type Thread, type ToolCall } from '../types/message.ts'
 import {
-  type AnswerUsage,
-  type FinishReason,
-  type ModelResponse,
-  type Usage,
-} from '../types/response.ts'
+  endedByItself,
+  messageText,
+  type Message,
+  type Thread,
+  type ToolCall,
+} from '../types/message.ts'
+import type { AnswerUsage, ModelResponse, Usage } from '../types/response.ts'
 import type {
   ChatOutcome,
   ChatStep,
@@ -28,7 +29,7 @@ import type {
   PendingApproval,
   ToolHalt,
 } from '../types/results.ts'
-import type { AnswerFacts, Session, StoredResult } from '../types/session.ts'
+import type { AnswerFacts, CallStart, Session, StoredResult } from '../types/session.ts'
 import type { Warning } from '../types/warning.ts'
 import {
   addImage,
@@ -61,6 +62,8 @@ export interface Collector extends MessageDraft {
   provider: string
   id: string | undefined
   model: string | undefined
+  /** The name of the engine whose answer is under way. */
+  agent: string | undefined
   usage: Usage
   /** What the run had used before it was cut, besides the answer under way. */
   spent: Usage
@@ -73,6 +76,8 @@ export interface Collector extends MessageDraft {
   active: boolean
   /** The calls of this step whose handlers were started. */
   started: readonly string[]
+  /** What is known of those starts. */
+  starts: readonly CallStart[]
   /** The results of this step that are not a message yet. */
   results: readonly StoredResult[]
   /** The tool messages of this step, in the order of arrival. */
@@ -139,11 +144,13 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
 function noMessage() {
   // A spread with so many keys after it costs 25 µs on Node 20, and every answer needs two.
   return Object.assign(messageDraft(), {
+    agent: undefined,
     usage: {},
     warnings: none,
     end: undefined,
     active: false,
     started: none,
+    starts: none,
     results: none,
     toolMessages: none,
     tail: noItems,
@@ -220,6 +227,7 @@ function startMessage(state: Collector, event: Started): void {
   state.provider = event.provider
   state.id = event.id
   state.model = event.model
+  state.agent = event.agent
   state.usage = event.usage ?? {}
   state.warnings = event.warnings ?? none
 }
@@ -256,11 +264,13 @@ export function tailOf(state: Collector): SharedList<Message> {
  */
 export function clearMessage(state: Collector): void {
   clearDraft(state)
+  state.agent = undefined
   state.usage = {}
   state.warnings = none
   state.end = undefined
   state.active = false
   state.started = none
+  state.starts = none
   state.results = none
   state.toolMessages = none
   state.tail = noItems
@@ -278,7 +288,7 @@ export function midStep(
   const { requestId, provider, id, model, usage, warnings = none } = answer
   const { finishReason, rawFinishReason, metadata } = answer
   const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
-  const known = { requestId, provider, id, model, usage, warnings }
+  const known = { requestId, provider, id, model, usage, warnings, agent: message.agent }
   return { ...createCollector(thread), ...known, active: true, end, toolMessages }
 }
 
@@ -319,16 +329,18 @@ export function toResponse(state: Collector): FoldedResponse {
 
 /** The assistant message so far: the adapter's own once it arrived, else the sum of the deltas. */
 function currentMessage(state: Collector): Message {
-  const { end } = state
-  if (end === undefined) {
-    const message = draftMessage(state, state.provider)
-    return { ...message, metadata: { partial: true } }
-  }
+  const { end, agent } = state
+  const drafted = (metadata: Message['metadata']): Message =>
+    defined<Message>({ ...draftMessage(state, state.provider), agent, metadata })
+  if (end === undefined) return drafted({ partial: true })
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and rely on the fold.
-  const message = said ? end.message : draftMessage(state, state.provider)
-  if (!isPaused(end)) return message
-  return { ...message, metadata: { ...message.metadata, paused: true } }
+  const message = said ? end.message : drafted(end.message.metadata)
+  const finishReason = notedReason(end)
+  const isWhole = message.finishReason === finishReason && message.agent === agent
+  if (isWhole && !isPaused(end)) return message
+  const metadata = isPaused(end) ? { ...message.metadata, paused: true } : message.metadata
+  return defined<Message>({ ...message, finishReason, agent, metadata })
 }
 
 /**
@@ -345,7 +357,9 @@ export function partialMessages(
   if (!state.active) return []
   const message = currentMessage(state)
   const calls = message.toolCalls ?? []
-  if (calls.length === 0) return message.content.length === 0 ? [] : [message]
+  // An answer that said nothing is not in the thread, unless something kept it from ending by itself.
+  const isKept = message.content.length > 0 || message.finishReason !== undefined
+  if (calls.length === 0) return isKept ? [message] : []
   const reason = interruptedReason(state)
   const { tail } = state
   const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
@@ -389,9 +403,12 @@ export function isCancellation(error: { readonly kind: string; readonly reason: 
   return error.kind === 'stream' && error.reason === 'cancelled'
 }
 
-/** Whether a model ended its answer by itself. */
-export function endedByItself(finishReason: FinishReason): boolean {
-  return finishReason === 'tool_calls' || finishReason === 'stop'
+/** Why an answer ended, as its message notes it: nothing if it ended by itself, or goes on in the next message. */
+export function notedReason(
+  end: Pick<MessageEnd, 'finishReason' | 'metadata'>,
+): Message['finishReason'] {
+  const { finishReason } = end
+  return endedByItself(finishReason) || isPaused(end) ? undefined : finishReason
 }
 
 /** Whether the provider paused in the middle of its answer. It goes on when the answer is sent back. */

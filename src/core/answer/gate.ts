@@ -40,6 +40,8 @@ export interface GateFacts {
   readonly history?: readonly Message[] | undefined
   /** The events have passed a gate already, which knew a part of the history: only the ids of their calls are settled again. */
   readonly isPassed?: boolean | undefined
+  /** The name of the engine that answers. Only the engine knows it, so an adapter says none. */
+  readonly agent?: string | undefined
   /** The longest answer. The gate counts the characters of its deltas, images and items, each of which is at least one byte. */
   readonly maxResponseBytes?: number | undefined
 }
@@ -183,7 +185,7 @@ function passAgain(gate: Gate, event: ModelEvent): ModelEvent | undefined {
   switch (event.type) {
     case 'message_started':
       gate.calls = undefined
-      return event
+      return withFields(event, { agent: gate.facts.agent })
     case 'tool_call_started':
     case 'tool_call_delta':
     case 'tool_call_completed':
@@ -420,8 +422,9 @@ function startMessage(gate: Gate, event: EventOf<'message_started'>): ModelEvent
     model: textOf(model),
     usage: settleUsage(usage),
     warnings: Array.isArray(warnings) ? sameOr(warnings, warnings.filter(isWarning)) : undefined,
-    // Only the engine knows its attempts.
+    // Only the engine knows its attempts and its name.
     retries: undefined,
+    agent: facts.agent,
   })
 }
 
@@ -470,7 +473,8 @@ function settleMessage(gate: Gate, message: Message): Message {
   const parts = Array.isArray(content) ? settleParts(gate, content) : content
   const calls = Array.isArray(toolCalls) ? settleCalls(gate, toolCalls) : undefined
   const settledRest = settleFields(rest)
-  const given = { content: parts, toolCalls: calls }
+  // The fold notes why the answer ended, and who gave it.
+  const given = { content: parts, toolCalls: calls, finishReason: undefined, agent: undefined }
   const legal =
     settledRest === rest
       ? withFields(message, given)

@@ -101,6 +101,8 @@ export type SpanName =
 export interface SpanFacts {
   readonly requestId?: string | undefined
   readonly sessionId?: string | undefined
+  /** The `name` of the engine of a chat, a step or a model call. Of a chat that is handed over, that of the engine it begins with. */
+  readonly agent?: string | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined
   /** The scheme, host and port that the adapter calls. */
@@ -228,6 +230,17 @@ export type SpanDetail =
       readonly name: 'fallback' | 'breaker' | 'cache' | 'guard'
       readonly from?: string | undefined
       readonly to: string
+      readonly error?: ErrorData | undefined
+    }
+  /**
+   * A tool had started in a run that was cut and left no result, and its `reconcile` was asked. `error` is why it is `unknown`, if it did
+   * not say so itself.
+   */
+  | {
+      readonly name: 'tool.reconciled'
+      readonly toolName: string
+      readonly toolCallId: string
+      readonly outcome: 'done' | 'not_done' | 'unknown'
       readonly error?: ErrorData | undefined
     }
   /** A tool had started in a run that was cut and left no result; its call was answered as interrupted. */

@@ -33,6 +33,8 @@ export interface Engine<
   readonly [contextType]?: Context
   readonly [toolTypes]?: Types
   readonly [formatType]?: Format
+  /** Who speaks when the engine answers, if it was given a name. */
+  readonly name: string | undefined
   /** The provider of the adapter, if there is one. */
   readonly provider: string | undefined
   readonly model: string | undefined

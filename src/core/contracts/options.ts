@@ -281,6 +281,8 @@ export interface EngineOptions extends CallDefaults, EngineSettings {
 
 /** The options that only an engine has, except its tools and its context. */
 interface EngineSettings {
+  /** Who speaks when this engine answers, in at most 100 characters: pages, traces and saved messages (`agent`) say it. Models are not told. */
+  readonly name?: string | undefined
   /** Talks to the provider: `openai()`, `anthropic()`, `gemini()`, `fake({…})`, or your own. */
   readonly adapter?: ChatAdapter | undefined
   /** The model of every call that names none. Without it, the one that the adapter was made with. */

@@ -55,6 +55,38 @@ export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContex
   bivarianceHack(args: Args, options: { readonly context: Needs }): boolean | Promise<boolean>
 }['bivarianceHack']
 
+/**
+ * Says what became of a call that was started and left no result, because the process that ran it died or left. It reads, and changes
+ * nothing: it may be asked any number of times. It is asked before the model is told of the call, and before the tool is run again.
+ */
+export type Reconcile<Call extends ToolCall = ToolCall, Needs extends object = EngineContext> = {
+  bivarianceHack(
+    call: Call,
+    options: ReconcileOptions<Needs>,
+  ): ReconcileAnswer | Promise<ReconcileAnswer>
+}['bivarianceHack']
+
+/** What `reconcile` gets beside a copy of the call. */
+export interface ReconcileOptions<Needs extends object = EngineContext> {
+  /** The key that the handler of the call had. */
+  readonly idempotencyKey: string
+  /** As a handler has it: a new record, whose members are the objects that were passed. */
+  readonly context: Needs
+  /** Aborted after the run's `toolTimeoutMs` and when the run is stopped. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * What `reconcile` says.
+ *
+ * - `{ done: value }`: the call has had its effect. `value` is read like what a handler returns, and the handler does not run again.
+ * - `'not_done'`: the call has had no effect, and the service promises that this key has none any more, or refuses it a second time. When the
+ *   deadline of the call has passed, the handler runs again with the same key.
+ * - `'unknown'`: nothing. The call is run again if its tool is `idempotent`, else it is answered as interrupted. It is the same if
+ *   `reconcile` throws, takes too long or says anything else.
+ */
+export type ReconcileAnswer = { readonly done: unknown } | 'not_done' | 'unknown'
+
 /** Holds what a tool needs of the context. No value has it. */
 export declare const toolNeeds: unique symbol
 
@@ -85,6 +117,8 @@ export interface Tool<
   readonly timeoutMs?: number
   /** Running it twice is harmless, so a run that was cut while it ran may run it again. */
   readonly idempotent: boolean
+  /** Says what became of a call that was started and left no result. It is asked before `idempotent` counts. */
+  readonly reconcile?: Reconcile<ToolCall<Types['name'], Types['arguments']>, Needs>
   /** Set by `agentTool`: the engine that runs inside. A run that was cut goes on with the inner run where it was. */
   readonly agent?: { readonly engine: Engine }
   /** Set by `handoff`: the engine that continues the conversation after a call of this tool. */

@@ -36,6 +36,7 @@ import {
   type Check,
 } from './checks.ts'
 import {
+  agentName,
   repeatedNames,
   requestFields,
   responseFormat,
@@ -203,6 +204,7 @@ const engineOptions = optionsOf({
   apiKey: () => [
     { path: '', problem: 'is not an option of an engine; use keys: { provider: key }' },
   ],
+  name: agentName,
   adapter: chatAdapter,
   ...slotChecks(),
   keys,

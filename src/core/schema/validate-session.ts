@@ -14,6 +14,7 @@ import {
   sessionVersion,
   type AnswerFacts,
   type CallDecision,
+  type CallStart,
   type RunProgress,
   type Session,
   type StoredResult,
@@ -35,10 +36,12 @@ import {
   shapeOf,
   someText,
   text,
+  timeoutMs,
   within,
   type Check,
 } from './checks.ts'
 import {
+  agentName,
   content,
   openThread,
   threadTranscript,
@@ -124,6 +127,12 @@ const storedResult = shapeOf<StoredResult>(
     question: shape({ question: text, options: jsonObject }),
     haltReason: someText,
   },
+)
+
+const callStart = shapeOf<CallStart>(
+  // The clock of an engine may count from any moment.
+  { toolCallId: someText, at: between(-Number.MAX_VALUE, Number.MAX_VALUE) },
+  { timeoutMs, idempotent: must('true', (value) => value === true) },
 )
 
 const decision = shapeOf<CallDecision>(
@@ -220,6 +229,8 @@ function runAt(depth: number): Check {
       answer,
       usage: jsonObject,
       told: jsonObject,
+      starts: listOf(callStart),
+      agent: agentName,
       silent: must('true', (value) => value === true),
       requested: listOf(pendingApproval),
       results: listOf(storedResult),

@@ -4,6 +4,9 @@ import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { Image, MediaFile } from '../types/media.ts'
 import {
+  endedByItself,
+  finishReasons,
+  isBlank,
   roles,
   sourceTypes,
   type Message,
@@ -112,6 +115,12 @@ export const source: Check = shapeOf<Source>(
 /** A setting that was not sent as it is. */
 export const warning: Check = shapeOf<Warning>({ setting: text, problem: text }, {})
 
+/** The name of an engine, on the engine and on its answers. */
+export const agentName: Check = must(
+  'a text of 1 to 100 characters',
+  (value) => typeof value === 'string' && /^[^]{1,100}$/.test(value),
+)
+
 const message = shapeOf<Message>(
   { role: oneOf(roles), content },
   {
@@ -119,6 +128,8 @@ const message = shapeOf<Message>(
     toolCallId: someText,
     name: someText,
     sources: listOf(source),
+    finishReason: oneOf(finishReasons.filter((reason) => !endedByItself(reason))),
+    agent: agentName,
     metadata: jsonObject,
     ...partOptions,
   },
@@ -133,11 +144,18 @@ function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] 
   if (role !== 'tool' && toolCallId !== undefined) {
     issues = [{ path: 'toolCallId', problem: 'is for tool messages only' }]
   }
-  if (toolCalls === undefined) return issues
-  return role === 'assistant'
-    ? join(issues, repeatedIds(toolCalls))
-    : join(issues, [{ path: 'toolCalls', problem: 'is for assistant messages only' }])
+  if (role === 'assistant') {
+    return toolCalls === undefined ? issues : join(issues, repeatedIds(toolCalls))
+  }
+  for (const path of answerFields) {
+    if (value[path] === undefined) continue
+    issues = join(issues, [{ path, problem: 'is for assistant messages only' }])
+  }
+  return issues
 }
+
+/** What only an answer has. */
+const answerFields = ['toolCalls', 'finishReason', 'agent'] as const
 
 function repeatedIds(toolCalls: unknown): readonly Issue[] {
   return repeated(toolCalls, 'id').map(([index, id]) => ({
@@ -207,6 +225,7 @@ const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof too
     summary: text,
     timeoutMs,
     idempotent: flag,
+    reconcile: anyFunction,
     agent: must('made by agentTool', (value) => isPlainObject(value) && 'engine' in value),
     handoff: must('made by handoff', (value) => isPlainObject(value) && 'engine' in value),
   },
@@ -304,13 +323,17 @@ export function validateThread(value: unknown): readonly Issue[] {
   return join(thread(value), threadTranscript(value))
 }
 
-/** Whether a thread can be sent to every provider as it is: valid, not empty, and every tool call answered. */
+/**
+ * Whether a thread can be sent to every provider as it is: valid, every tool call answered, and at least one message that is sent.
+ * Answers without content are not.
+ */
 export function isSendable(value: unknown): boolean {
   return (
     isPlainObject(value) &&
     Array.isArray(value['messages']) &&
-    value['messages'].length > 0 &&
-    validateThread(value).length === 0
+    validateThread(value).length === 0 &&
+    // They are messages.
+    !(value['messages'] as readonly Message[]).every(isBlank)
   )
 }
 

@@ -112,6 +112,8 @@ export type ModelEvent =
       readonly warnings?: readonly Warning[]
       /** The attempts before this one that failed, in order. The engine adds them; absent when there were none. */
       readonly retries?: readonly FailedAttempt[]
+      /** The `name` of the engine that answers. The engine adds it; absent when it has none. */
+      readonly agent?: string
     }
   | { readonly type: 'text_delta'; readonly delta: string; readonly index?: number }
   /** One text block is complete; `text` is all of that block. */
@@ -194,6 +196,9 @@ export type HandlerSignal =
  *
  * An agent that waits for somebody ends the events of its call with `ask_user_requested` and `approval_requested`, for each thing that it
  * waits for. Their ids are `outer/inner`.
+ *
+ * `at` is the time by the clock of the engine, which is in milliseconds since 1970 unless the engine was given a clock that counts from
+ * another moment. Every event that the engine emits has it. It is absent in logs of 0.2.
  */
 export type ToolEvent = ApprovalRequested | ToolStarted | ToolProgress | ToolCompleted | AnswerEvent
 
@@ -225,6 +230,8 @@ type AnswerEvent =
       readonly ticket?: string
       /** More metadata of the message: `approvedArguments`. */
       readonly metadata?: JsonObject
+      /** When it was asked, by the clock of the engine. See `ToolEvent`. */
+      readonly at?: number
     }
   | {
       readonly type: 'tool_halt'
@@ -245,6 +252,8 @@ type ApprovalRequested<Name extends string = string, Arguments extends JsonObjec
   /** Why it is asked for, if the policy could not decide. */
   readonly ticket?: string
   readonly reason?: string
+  /** When it was asked for. */
+  readonly at?: number
 }
 
 /**
@@ -256,6 +265,12 @@ type ToolStarted<Name extends string = string, Arguments extends JsonObject = Js
   readonly id: string
   readonly name: Name
   readonly arguments: Arguments
+  /** When it was announced. The handler starts later, when the consumer asks for what follows. */
+  readonly at?: number
+  /** How long the handler may take. Absent if it has no deadline. */
+  readonly timeoutMs?: number
+  /** The tool said that running it twice is harmless. What a later build says of it does not matter for this start. */
+  readonly idempotent?: true
 }
 
 /** A handler called `progress(data)`. */
@@ -277,6 +292,8 @@ type ToolCompleted<Name extends string = string, Value extends JsonValue = JsonV
   readonly name: Name
   readonly result: ToolExecutionResult<Value>
   readonly durationMs: number
+  /** When it ended. */
+  readonly at?: number
   /** Set when the handler returned `askUser(…)` or `halt(…)`. */
   readonly outcome?: HandlerSignal
 }

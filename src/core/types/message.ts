@@ -8,6 +8,27 @@ export const roles = ['system', 'user', 'assistant', 'tool'] as const
 /** The author of a message. */
 export type Role = (typeof roles)[number]
 
+/** Every finish reason. */
+export const finishReasons = [
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'error',
+  'other',
+] as const
+
+/** Why a message ended. Any other reason of a provider is `other`, with the provider's own word in `rawFinishReason`. */
+export type FinishReason = (typeof finishReasons)[number]
+
+/** The reasons of an answer that ended by itself. */
+type OwnEnd = 'stop' | 'tool_calls'
+
+/** Whether a model ended its answer by itself. */
+export function endedByItself(finishReason: FinishReason): finishReason is OwnEnd {
+  return finishReason === 'tool_calls' || finishReason === 'stop'
+}
+
 /** One turn of a conversation. Its `providerOptions` are for its last part, such as a cache breakpoint after the message. */
 export interface Message extends PartOptions {
   readonly role: Role
@@ -19,6 +40,16 @@ export interface Message extends PartOptions {
   readonly name?: string
   /** Where the model's statements come from: citations, annotations and grounding, the same for every provider. */
   readonly sources?: readonly Source[]
+  /**
+   * Why an answer ended, if it did not end by itself: it was cut at the length limit or filtered, the provider reported an error, or
+   * gave a reason of its own. Absent after `stop` and `tool_calls`. An answer that has not ended has none either: `metadata.partial`
+   * says that it was broken off, `metadata.paused` that the provider continues it in the next message.
+   *
+   * An answer of which nothing was left is an empty message with its reason. Providers are not sent it.
+   */
+  readonly finishReason?: Exclude<FinishReason, OwnEnd>
+  /** The `name` of the engine that gave the answer, also of a partial one. Absent if the engine has no name. Providers are not sent it. */
+  readonly agent?: string
   /**
    * Yours, except for the keys that the library sets. On an answer: `partial` if it was cut off, `paused` if the provider
    * continues it in the next one, `answers` if the user answered questions of its calls that are for a handler or an agent. On a tool message: `interrupted` and `reason` if a result never came, `reported` if it had
@@ -33,6 +64,11 @@ export function messageText(message: Message): string {
   const { content } = message
   if (typeof content === 'string') return content
   return content.map(partText).join('')
+}
+
+/** Whether a message is an answer without content and calls, such as one that was filtered. No provider takes one, so it is not sent. */
+export function isBlank({ role, content, toolCalls = [] }: Message): boolean {
+  return role === 'assistant' && content.length === 0 && toolCalls.length === 0
 }
 
 /** What the user said to a question that a call of an answer asked. */

@@ -1,8 +1,10 @@
 import type { ErrorData } from './error-data.ts'
 import { defined, isObject, keysOf } from './guards.ts'
 import type { JsonObject } from './json.ts'
-import type { Message, ToolCall } from './message.ts'
+import type { FinishReason, Message, ToolCall } from './message.ts'
 import type { Warning } from './warning.ts'
+
+export { finishReasons, type FinishReason } from './message.ts'
 
 /** One call's output. */
 export interface ModelResponse {
@@ -29,19 +31,6 @@ export interface ModelResponse {
   /** What the provider reported besides the common fields. */
   readonly metadata: JsonObject
 }
-
-/** Every finish reason. */
-export const finishReasons = [
-  'stop',
-  'length',
-  'tool_calls',
-  'content_filter',
-  'error',
-  'other',
-] as const
-
-/** Why a message ended. Any other reason of a provider is `other`, with the provider's own word in `rawFinishReason`. */
-export type FinishReason = (typeof finishReasons)[number]
 
 /** What a call consumed. An absent field was not reported; 0 is never made up. */
 export interface Usage {

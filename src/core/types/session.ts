@@ -42,6 +42,17 @@ export interface StoredResult {
   readonly haltReason?: string
 }
 
+/** What the event of a call's start says: the build that goes on may have another tool of that name. */
+export interface CallStart {
+  readonly toolCallId: string
+  /** When it was started, by the clock of the engine that did. */
+  readonly at: number
+  /** How long the handler could take. Absent if it had no deadline. */
+  readonly timeoutMs?: number
+  /** The tool said that running it twice is harmless. */
+  readonly idempotent?: true
+}
+
 /** What was decided about a call that waited: the next run settles it. */
 export interface CallDecision {
   /** The call, with the arguments that were approved. */
@@ -81,10 +92,14 @@ export interface RunProgress {
    * message is the last assistant message of the thread.
    */
   readonly answer?: AnswerFacts
-  /** The answer was empty, so it has no message in the thread. */
+  /** The name of the engine whose answer is being written. */
+  readonly agent?: string
+  /** The answer was empty and ended by itself, so it has no message in the thread. */
   readonly silent?: true
   /** The calls whose handlers were started. A started call without a result may have had effects. */
   readonly started: readonly string[]
+  /** What is known of those starts. A call that 0.2 started has no entry: then the tool of today decides whether it may run again. */
+  readonly starts?: readonly CallStart[]
   /** The halts of the current step. */
   readonly halts: readonly ToolHalt[]
   /** The calls of the current step that were found to wait for approval. A run that is resumed asks about them again. */
@@ -151,6 +166,8 @@ export type SessionCommand =
 interface Settles {
   /** The ticket of what was shown. Without it, what is open when the command is applied. */
   readonly ticket?: string | undefined
+  /** The giver did not name the ticket: it is that of what was open when the command was given. */
+  readonly implied?: boolean | undefined
   /** Who decides. */
   readonly by?: string | undefined
   /** When it was given, in milliseconds since 1970. */

@@ -3,6 +3,7 @@ import type {
   ViewMessage,
   ViewResult,
   ViewToolCall,
+  ViewWaiting,
 } from '../../engine/model-call/view-event.ts'
 import type { SessionView, ShownMessage, ShownTool, ViewCursor } from '../../engine/session/view.ts'
 
@@ -21,7 +22,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       return underWay(view, {
         messages: view.messages.filter(({ index }) => index < next),
         tools: view.tools.filter(({ messageId }) => !dropped.has(messageId)),
-        cursor: { next },
+        cursor: { next, ...(event.agent && { agent: event.agent }) },
       })
     }
     case 'text_delta':
@@ -32,7 +33,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       const block = blockOf(view)
       const { sources } = event
       if (block < 0 ? !sources : !event.text && !sources) {
-        return { ...view, cursor: { next: cursorOf(view).next } }
+        return { ...view, cursor: withoutBlock(view) }
       }
       return withAnswer(view, (answer) => ({
         ...answer,
@@ -51,7 +52,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
         images: [...(answer.images ?? []), event.image],
       }))
     case 'tool_call_started':
-      return withCalls(view, [event])
+      return withCalls(view, [{ id: event.id, name: event.name }])
     case 'tool_call_completed':
       return withCalls(view, [event.call])
     case 'message_completed':
@@ -75,7 +76,10 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       }))
     }
     case 'ask_user_requested':
-      return withTool(view, event.toolCallId, openTool)
+      return withTool(view, event.toolCallId, (tool) => ({
+        ...openTool(tool),
+        question: { text: event.question, options: event.options },
+      }))
     case 'step_completed': {
       const { added, said = [] } = event
       const last = view.messages.findLast(({ role }) => role === 'assistant')
@@ -113,9 +117,15 @@ function cursorOf({ cursor, messages }: SessionView): ViewCursor {
   return cursor ?? { next: (messages.at(-1)?.index ?? -1) + 1 }
 }
 
+/** The place of the answer under way, when none of its blocks is open. */
+function withoutBlock(view: SessionView): ViewCursor {
+  const { block: _block, ...cursor } = cursorOf(view)
+  return cursor
+}
+
 /** The view of a session whose run goes on. */
 function underWay(view: SessionView, changes?: Partial<SessionView>): SessionView {
-  const { pendingQuestion: _asked, haltedReason: _reason, error: _error, ...rest } = view
+  const { haltedReason: _reason, error: _error, ...rest } = view
   return { ...rest, status: 'idle', cursor: cursorOf(view), ...changes }
 }
 
@@ -141,7 +151,8 @@ function withAnswer(
   change: (answer: ShownMessage) => ShownMessage,
   block?: Pick<ViewCursor, 'block'>,
 ): SessionView {
-  const { next } = cursorOf(view)
+  const cursor = withoutBlock(view)
+  const { next, agent } = cursor
   const answer = answerOf(view)
   const empty: ShownMessage = {
     id: `m${next}`,
@@ -149,10 +160,11 @@ function withAnswer(
     role: 'assistant',
     text: '',
     partial: true,
+    ...(agent && { agent }),
   }
   const others = view.messages.filter((message) => message !== answer)
   const messages = [...others, change(answer ?? empty)]
-  return { ...underWay(view), messages, cursor: { next, ...block } }
+  return { ...underWay(view), messages, cursor: { ...cursor, ...block } }
 }
 
 /** The view with calls of the answer under way, which are added or replaced. */
@@ -170,14 +182,23 @@ function withCalls(view: SessionView, calls: readonly ViewToolCall[]): SessionVi
 
 /** The view with the whole answer. An adapter may leave the message empty, and then it is what its events say. */
 function completed(view: SessionView, message: ViewMessage, at?: number): SessionView {
-  const { next } = cursorOf(view)
-  const { content, toolCalls = [] } = message
+  const { next, agent } = cursorOf(view)
+  const { content, toolCalls = [], finishReason } = message
   const isEmpty = content.length === 0 && toolCalls.length === 0
   const answer = answerOf(view)
-  if (isEmpty && !answer) return view
-  const { partial: _partial, ...known } = answer ?? { text: '' }
+  // An answer that said nothing is shown if something kept it from ending by itself.
+  if (isEmpty && !answer && !finishReason) return view
+  const {
+    partial: _partial,
+    agent: speaker = agent,
+    ...known
+  }: Partial<ShownMessage> & Pick<ShownMessage, 'text'> = answer ?? { text: '' }
   const place = { id: `m${next}`, index: next, ...(at !== undefined && { at }) }
-  const whole = isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)
+  const whole = {
+    ...(isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)),
+    ...(finishReason && { finishReason }),
+    ...(speaker && { agent: speaker }),
+  }
   const messages = [...view.messages.filter((other) => other !== answer), whole]
   const tools = view.tools.filter(({ messageId }) => isEmpty || messageId !== whole.id)
   return withCalls({ ...view, messages, tools, cursor: { next } }, toolCalls)
@@ -218,31 +239,49 @@ function withTool(
 }
 
 /** A call that has not ended. */
-function openTool({ id, name, arguments: args, messageId }: ShownTool): ShownTool {
-  return { id, name, ...(args && { arguments: args }), messageId }
+function openTool({
+  ok: _ok,
+  denied: _denied,
+  interrupted: _interrupted,
+  progress: _progress,
+  content: _content,
+  ...tool
+}: ShownTool): ShownTool {
+  return tool
 }
 
 /** The view of a session whose run has ended. Calls that waited before the run still wait. */
 function atRest(view: SessionView, result: ViewResult): SessionView {
   const { cursor: _cursor, ...rest } = underWay(view)
-  const { pendingQuestion: question, pendingToolCallId: toolCallId, haltedReason, error } = result
+  const {
+    pendingQuestion: question,
+    pendingToolCallId: toolCallId,
+    pendingQuestionTicket: ticket,
+    haltedReason,
+    error,
+  } = result
   const pendingApprovals = joined(view.pendingApprovals, result.pendingApprovals)
   const pendingToolCalls = joined(view.pendingToolCalls, result.manualToolCalls)
   const next = { ...rest, pendingApprovals, pendingToolCalls }
-  if (question !== undefined && toolCallId !== undefined) {
-    const options = result.pendingQuestionOptions ?? {}
-    return { ...next, status: 'awaiting_user', pendingQuestion: { toolCallId, question, options } }
-  }
-  const isNew = result.pendingApprovals.length + result.manualToolCalls.length > 0
+  const options = result.pendingQuestionOptions ?? {}
+  const asked =
+    question !== undefined && toolCallId !== undefined
+      ? { toolCallId, question, options, ...(ticket && { ticket }) }
+      : undefined
+  const isNew = asked || result.pendingApprovals.length + result.manualToolCalls.length > 0
   if (!isNew && error && (haltedReason === 'error' || haltedReason === 'tool_error')) {
     return { ...next, status: 'error', error }
   }
   if (!isNew && haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
+  // A question that was open before the run is still the first.
+  const open = view.pendingQuestion
+  const pendingQuestion = open?.toolCallId === toolCallId ? asked : (open ?? asked)
+  if (pendingQuestion) return { ...next, status: 'awaiting_user', pendingQuestion }
   if (pendingApprovals.length > 0) return { ...next, status: 'awaiting_approval' }
   return { ...next, status: pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
 }
 
-function joined<Call extends ViewToolCall>(
+function joined<Call extends ViewWaiting>(
   known: readonly Call[],
   added: readonly Call[],
 ): readonly Call[] {

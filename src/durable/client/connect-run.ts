@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Part } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { SessionStatus } from '../../core/types/session.ts'
-import type { ViewApproval, ViewError, ViewToolCall } from '../../engine/model-call/view-event.ts'
+import type { ViewApproval, ViewError, ViewWaiting } from '../../engine/model-call/view-event.ts'
 import type { ShownMessage, ShownQuestion, ShownTool } from '../../engine/session/view.ts'
 import type { RunMessage, RunView } from '../runs/handler.ts'
 import { applyViewEvent, shownMessage } from './apply-view-event.ts'
@@ -37,11 +37,23 @@ export interface RunConnection {
    * effect. Rejects with a `RunClientError` if they are refused, and then they are no longer shown. Like all commands that are
    * refused, it makes the connection look what is true now.
    */
-  readonly send: (input: string | readonly Part[]) => Promise<void>
+  readonly send: (
+    input: string | readonly Part[],
+    options?: {
+      /**
+       * The ticket of the question that it answers; `null` for a user message, whatever is open. Without it, it answers the question that the
+       * state shows: if somebody else has answered that, it is refused with `already_answered`, and becomes nothing else.
+       */
+      readonly answers?: string | null | undefined
+    },
+  ) => Promise<void>
   readonly stop: () => Promise<void>
   /** Goes on with a run that was stopped or failed. */
   readonly resume: () => Promise<void>
-  /** Lets a pending call run, with other arguments if they are given. */
+  /**
+   * Lets a pending call run, with other arguments if they are given. It decides about what the state shows: if that has changed, or somebody else
+   * has decided, it is refused with `stale_ticket` or `already_decided`.
+   */
   readonly approve: (
     toolCallId: string,
     options?: { readonly arguments?: JsonObject | undefined },
@@ -70,7 +82,7 @@ export interface RunClientState {
   readonly running: boolean
   readonly pendingQuestion?: ShownQuestion
   readonly pendingApprovals: readonly ViewApproval[]
-  readonly pendingToolCalls: readonly ViewToolCall[]
+  readonly pendingToolCalls: readonly ViewWaiting[]
   readonly tools: readonly ShownTool[]
   /** Why the run was stopped, when the status is `halted`. */
   readonly haltedReason?: HaltedReason
@@ -301,6 +313,13 @@ export function connectRun(options: ConnectOptions): RunConnection {
   const keyed = (path: string, body: object): Promise<void> =>
     command(path, { ...body, idempotencyKey: newKey() })
 
+  /** Settles what the state shows. */
+  const settled = (path: string, id: string, body: object): Promise<void> => {
+    const waiting: readonly ViewWaiting[] = [...view.pendingApprovals, ...view.pendingToolCalls]
+    const ticket = waiting.find((call) => call.id === id)?.ticket
+    return keyed(`/${path}/${encodeURIComponent(id)}`, { ...body, ticket })
+  }
+
   for (const type of signs) page.addEventListener?.(type, look, closing)
   page.document?.addEventListener('visibilitychange', look, closing)
   begin()
@@ -323,7 +342,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
       listeners.add(own)
       return () => void listeners.delete(own)
     },
-    send: async (input) => {
+    send: async (input, { answers = view.pendingQuestion?.ticket ?? null } = {}) => {
       const words = { role: 'user', content: input } as const
       const message = {
         ...shownMessage(words, { id: newKey(), index: -1 }),
@@ -333,7 +352,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
       const own: Sending = { message, seen: countOf(state, message.text) }
       sending = [...sending, own]
       try {
-        await keyed('/messages', typeof input === 'string' ? { text: input } : { content: input })
+        const body = typeof input === 'string' ? { text: input } : { content: input }
+        await keyed('/messages', { ...body, answers })
       } catch (error) {
         sending = sending.filter((other) => other !== own)
         changed()
@@ -342,11 +362,9 @@ export function connectRun(options: ConnectOptions): RunConnection {
     },
     stop: () => command('/stop', {}),
     resume: () => keyed('/resume', {}),
-    approve: (id, { arguments: args } = {}) =>
-      keyed(`/approvals/${encodeURIComponent(id)}`, { approve: true, arguments: args }),
-    deny: (id, reason) => keyed(`/approvals/${encodeURIComponent(id)}`, { approve: false, reason }),
-    submitToolResult: (id, result, { isError } = {}) =>
-      keyed(`/tools/${encodeURIComponent(id)}`, { result, isError }),
+    approve: (id, options) => settled('approvals', id, { approve: true, ...options }),
+    deny: (id, reason) => settled('approvals', id, { approve: false, reason }),
+    submitToolResult: (id, result, options) => settled('tools', id, { result, ...options }),
     refresh: look,
     close: () => {
       closing.abort(new RunClientError('closed', 'closed'))

@@ -174,10 +174,12 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
     : { outcome: status, wakeInMs, more }
 }
 
-/** A command, with the time at which the user's words were given. */
+/** A command, with the time at which it was given. */
 function withTime(entry: InboxEntry | undefined): SessionCommand | undefined {
   const command = entry?.command
-  return command?.type === 'send' ? { ...command, at: entry?.at } : command
+  return command === undefined || command.type === 'resume'
+    ? command
+    : { ...command, at: entry?.at }
 }
 
 /** Whether a run was under way when its owner died or left. */

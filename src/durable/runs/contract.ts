@@ -7,7 +7,8 @@ import type { Permission } from '../../core/schema/authorize.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Part } from '../../core/types/message.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
-import type { ViewOptions } from '../../engine/model-call/view-event.ts'
+import type { SettleOptions } from '../../engine/calls/settle.ts'
+import type { ViewHide, ViewInclude, ViewOptions } from '../../engine/model-call/view-event.ts'
 import type { SessionResult } from '../../engine/session/reduce.ts'
 import type {
   EventEntry,
@@ -76,8 +77,8 @@ export interface RunQueue {
  */
 export interface Runs {
   /**
-   * Gives the user's words to a session, which is made if it does not exist: the answer to its open question, or a user message. Resolves when the
-   * command is stored and, if this process starts a run with it, the words are in the thread.
+   * Gives a message of the user to a session, which is made if it does not exist: the answer to a question (`answers`), or a user message. Resolves
+   * when the command is stored and, if this process starts a run with it, the message is in the thread.
    */
   send(id: string, input: string | readonly Part[], options?: SendOptions): Promise<Sent>
   /** Goes on with a run that was stopped or failed. */
@@ -86,16 +87,16 @@ export interface Runs {
   approve(
     id: string,
     toolCallId: string,
-    options?: CommandOptions & { readonly arguments?: JsonObject | undefined },
+    options?: DecisionOptions & { readonly arguments?: JsonObject | undefined },
   ): Promise<Sent>
   /** Refuses a pending call. The model is told the reason. */
-  deny(id: string, toolCallId: string, reason?: string, options?: CommandOptions): Promise<Sent>
+  deny(id: string, toolCallId: string, reason?: string, options?: DecisionOptions): Promise<Sent>
   /** Answers a call of a tool that somebody else runs. */
   submitToolResult(
     id: string,
     toolCallId: string,
     result: JsonValue,
-    options?: CommandOptions & { readonly isError?: boolean | undefined },
+    options?: DecisionOptions & { readonly isError?: boolean | undefined },
   ): Promise<Sent>
   /**
    * Asks the run to stop, in whatever process it is. It comes to rest as `halted`, with everything that it had. Nothing happens where
@@ -167,8 +168,19 @@ export interface CommandOptions {
   readonly idempotencyKey?: string | undefined
 }
 
+/** The options of a command that settles what a call waits for. */
+export interface DecisionOptions extends CommandOptions, SettleOptions {}
+
 /** The options of `send`. */
 export interface SendOptions extends CommandOptions {
+  /**
+   * The ticket of the question that the message answers (`Session.pending`). If it is not open any more, the message is refused (`already_answered`,
+   * `stale_ticket`) and becomes nothing else. `null` makes it a user message, whatever is open. Without it, it answers the question that is open first
+   * as this call reads the session; if somebody else answers that before, it is a user message.
+   */
+  readonly answers?: string | null | undefined
+  /** Who answers: a text of at most 256 characters, which the record of the call keeps. */
+  readonly by?: string | undefined
   /** Merged into the context of the session, which tool handlers get. It is saved, so it is JSON. */
   readonly context?: JsonObject | undefined
   /** Merged into the metadata of the session. `list` finds sessions by it. */
@@ -295,6 +307,11 @@ export interface HandlerOptions extends ViewOptions {
   readonly mount?: string | undefined
   /** What a message may hold besides texts and base64 images and files: images or files at an address, which the provider fetches. */
   readonly accept?: readonly AcceptedPart[] | undefined
+  /**
+   * A message without `answers` answers the question that is open first, as `runs.send` does. Without this option it is a user message: a page says
+   * which question it shows.
+   */
+  readonly implicitAnswers?: boolean | undefined
   /** The largest body (8 MiB). */
   readonly maxBodyBytes?: number | undefined
   /** How often something is sent on a quiet stream of events, so that proxies keep it open (15 000). */
@@ -312,6 +329,12 @@ export interface Authorized {
   readonly context?: JsonObject | undefined
   /** Merged into the metadata of the session when it is sent a message. */
   readonly metadata?: JsonObject | undefined
+  /** Who asks: the author of what this request decides or answers. It never comes from the body. */
+  readonly by?: string | undefined
+  /** What this viewer does not see. One from whom the arguments of approvals are hidden cannot decide either. */
+  readonly hide?: readonly ViewHide[] | undefined
+  /** What this viewer sees besides what `include` of the handler names. */
+  readonly include?: readonly ViewInclude[] | undefined
 }
 
 /** Kinds of parts that a browser may send only when they are accepted. */

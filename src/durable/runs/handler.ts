@@ -28,10 +28,13 @@ import {
 } from '../../core/schema/checks.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
 import type { Issue } from '../../core/types/error-data.ts'
-import { assertNever, isObject, parseJson } from '../../core/types/guards.ts'
+import { assertNever, defined, isObject, parseJson } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart } from '../../core/types/message.ts'
+import { author } from '../../engine/calls/settle.ts'
 import {
+  hidesApprovals,
+  showsOf,
   shownEvent,
   viewChecks,
   type ViewEvent,
@@ -78,12 +81,12 @@ export interface Served {
 /** A handler of web requests for runs. See `Runs.handler`. */
 export function runsHandler(served: Served, options: HandlerOptions): RunsHandler {
   assertValid('invalid_options', handlerOptions(options))
-  const { include, accept = [], maxBodyBytes = 8 * 1024 * 1024 } = options
-  const { authorize, heartbeatMs, mount } = options
+  const { include = [], hide = [], accept = [], maxBodyBytes = 8 * 1024 * 1024 } = options
+  const { authorize, heartbeatMs, mount, implicitAnswers = false } = options
   const { onError = warnOnce('runs.handler without onError: a request failed') } = options
-  const view = { include }
-  const service: Service = { ...served, view, accept, maxBodyBytes, heartbeatMs, onError }
+  const settings = { accept, maxBodyBytes, heartbeatMs, implicitAnswers, onError }
   return async (request) => {
+    let view: ViewOptions = { include, hide }
     try {
       const route = routeOf(request, mount)
       if (route instanceof Response) return route
@@ -91,12 +94,18 @@ export function runsHandler(served: Served, options: HandlerOptions): RunsHandle
       assertPrintableId(route.id)
       const { id, ...asked } = route
       const verdict = verdictOf<Authorized>(await authorize(request, id, asked), authorizedMembers)
-      if (verdict.allowed !== undefined)
-        return await serve(service, route, request, verdict.allowed)
+      const { allowed } = verdict
+      if (allowed !== undefined) {
+        view = {
+          include: [...include, ...(allowed.include ?? [])],
+          hide: [...hide, ...(allowed.hide ?? [])],
+        }
+        return await serve({ ...served, ...settings, view }, route, request, allowed)
+      }
       if (verdict.mistake !== undefined) onError(verdict.mistake, request)
       return verdict.response ?? refusal(forbidden)
     } catch (error) {
-      const problem = problemOf(error)
+      const problem = problemOf(error, view)
       if (problem.status >= 500) onError(error, request)
       return refusal(problem)
     }
@@ -109,6 +118,7 @@ interface Service extends Served {
   readonly accept: readonly AcceptedPart[]
   readonly maxBodyBytes: number
   readonly heartbeatMs: HandlerOptions['heartbeatMs']
+  readonly implicitAnswers: boolean
   readonly onError: NonNullable<HandlerOptions['onError']>
 }
 
@@ -117,6 +127,7 @@ const optional: Record<Exclude<keyof HandlerOptions, 'authorize'>, Check> = {
   accept: listOf(oneOf(acceptedParts)),
   maxBodyBytes: positiveInteger,
   heartbeatMs: timeoutMs,
+  implicitAnswers: flag,
   onError: anyFunction,
   ...viewChecks,
 }
@@ -134,6 +145,8 @@ const handlerOptions: Check = (value) => {
 const authorizedMembers = {
   context: jsonObject,
   metadata: jsonObject,
+  by: author,
+  ...viewChecks,
 } satisfies Record<keyof Authorized, Check>
 
 /** What a request asks for, of which session. */
@@ -230,7 +243,7 @@ async function serve(
   service: Service,
   route: Route,
   request: Request,
-  { context, metadata }: Authorized,
+  { context, metadata, by }: Authorized,
 ): Promise<Response> {
   const { runs } = service
   const { action, id } = route
@@ -246,7 +259,9 @@ async function serve(
       const { text: words, content, idempotencyKey } = body
       // One of them is there: it was checked.
       const input = (words ?? content) as string | readonly Part[]
-      return answer(202, await runs.send(id, input, { idempotencyKey, context, metadata }))
+      const answers = service.implicitAnswers ? body.answers : (body.answers ?? null)
+      const options = { idempotencyKey, context, metadata, answers, by }
+      return answer(202, await runs.send(id, input, options))
     }
     case 'stop':
       await bodyOf(service, request, stopBody)
@@ -258,17 +273,19 @@ async function serve(
     }
     case 'approvals': {
       const body = await bodyOf(service, request, approvalBody)
-      const { approve, arguments: args, reason, idempotencyKey } = body
+      if (hidesApprovals(service.view)) return refusal(unseen)
+      const { approve, arguments: args, reason, ticket, idempotencyKey } = body
+      const options = { idempotencyKey, ticket, by }
       const sent =
         approve === true
-          ? runs.approve(id, route.callId, { arguments: args, idempotencyKey })
-          : runs.deny(id, route.callId, reason, { idempotencyKey })
+          ? runs.approve(id, route.callId, { arguments: args, ...options })
+          : runs.deny(id, route.callId, reason, options)
       return answer(202, await sent)
     }
     case 'tools': {
       const body = await bodyOf(service, request, resultBody)
-      const { result = null, isError, idempotencyKey } = body
-      const options = { isError, idempotencyKey }
+      const { result = null, isError, ticket, idempotencyKey } = body
+      const options = { isError, idempotencyKey, ticket, by }
       return answer(202, await runs.submitToolResult(id, route.callId, result, options))
     }
     default:
@@ -289,6 +306,8 @@ interface Body {
   readonly text?: string
   readonly content?: readonly Part[]
   readonly idempotencyKey?: string
+  readonly answers?: string | null
+  readonly ticket?: string
   readonly approve?: boolean
   readonly arguments?: JsonObject
   readonly reason?: string
@@ -303,10 +322,10 @@ const key: Check = must(
 
 const stopBody = shape({}, {})
 const resumeBody = shape({}, { idempotencyKey: key })
-const resultBody = shape({ result: json }, { isError: flag, idempotencyKey: key })
+const resultBody = shape({ result: json }, { isError: flag, ticket: key, idempotencyKey: key })
 
 const approvalShape = shape(
-  { approve: flag },
+  { approve: flag, ticket: key },
   { arguments: jsonObject, reason: text, idempotencyKey: key },
 )
 
@@ -323,7 +342,8 @@ function messageBody(accept: readonly AcceptedPart[]): Check {
     Array.isArray(value) && value.length === 0
       ? refuse('a list of at least one part', value)
       : listOf(partCheck(accept))(value)
-  const body = shape({}, { text: someText, content: parts, idempotencyKey: key })
+  const answers: Check = (value) => (value === null ? fine : key(value))
+  const body = shape({}, { text: someText, content: parts, answers, idempotencyKey: key })
   return (value) => {
     const issues = body(value)
     if (!isObject(value)) return issues
@@ -640,6 +660,10 @@ export interface Problem {
   readonly message: string
   readonly issues?: readonly Issue[]
   readonly retryAfter?: number
+  /** Of what somebody else has settled: how, when, and by whom where that may be seen. */
+  readonly decision?: string
+  readonly at?: number
+  readonly by?: string
 }
 
 const notFound: Problem = { status: 404, reason: 'not_found', message: 'there is nothing here' }
@@ -648,6 +672,12 @@ const forbidden: Problem = {
   status: 403,
   reason: 'forbidden',
   message: 'authorize did not allow this',
+}
+
+const unseen: Problem = {
+  status: 403,
+  reason: 'forbidden',
+  message: 'what is decided here is not shown to you',
 }
 
 const unknownSession: Problem = {
@@ -722,14 +752,28 @@ const sessionProblems: Readonly<Record<SessionErrorReason, Problem>> = {
 /** The paths of what a client sent. Problems of anything else are mistakes of the service. */
 const ownPaths = /^(?:id|content|text|command|toolCallId|arguments|idempotencyKey|reason)\b/
 
+/** What a browser may know of who was first. */
+function settledBy(
+  { decision, at, by }: JsonObject,
+  view: ViewOptions,
+): Pick<Problem, 'decision' | 'at' | 'by'> {
+  return defined<Pick<Problem, 'decision' | 'at' | 'by'>>({
+    decision: typeof decision === 'string' ? decision : undefined,
+    at: typeof at === 'number' ? at : undefined,
+    by: typeof by === 'string' && showsOf(view)('by') ? by : undefined,
+  })
+}
+
 /** Why a command is refused, in words that are safe for browsers. Of any other error they say nothing, and the status is 500. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, view: ViewOptions = {}): Problem {
   const own = refusalIn(error)
   if (own !== undefined) return own
   if (!isAllmError(error)) return internal
   if (error.kind === 'session') {
     const isUnknown = error.metadata['unknown'] === true
-    return isUnknown ? unknownSession : sessionProblems[error.reason]
+    if (isUnknown) return unknownSession
+    const problem = sessionProblems[error.reason]
+    return { ...problem, ...settledBy(error.metadata, view) }
   }
   if (error.kind !== 'validation') return internal
   const issues = error.issues.filter(({ path }) => ownPaths.test(path))

@@ -40,6 +40,7 @@ import { streamNext } from '../../engine/session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
+import { assertAsked, boundCommand, lostTo } from './bound.ts'
 import type {
   Advanced,
   CloseOptions,
@@ -212,43 +213,45 @@ export function createRuns(options: RunsOptions): Runs {
       return { lastEventId, duplicate: true }
     }
     if (key !== undefined && (await store.knowsKey(id, key, command))) return repeated()
-    await checkCommand(id, command, before?.running === true)
-    const waits = before?.running === true && (await answersQuestion(id, command))
+    const running = before?.running === true
+    const info = await readSession(store, id)
+    if (info === undefined && !running && command.type !== 'send') throw noSession(id)
+    const session = info?.session ?? createSession({ id })
+    const bound = boundCommand(session, command, running ? await store.readInbox(id) : [])
+    await checkCommand(session, bound.command, running)
+    // An answer to a question of a run under way waits for its rest: other tools may run for long.
+    const waits = bound.slot !== undefined
     // What is given is rung for below.
     if (busyAs === 'interrupt' && !waits) await askToStop(id)
     const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
-    const stored = await store.push(id, command, defined({ key, ifIdle }))
-    if (stored !== true) return repeated()
-    await ring(id, before?.running !== true)
+    const { slot } = bound
+    const stored = await store.push(id, bound.command, defined({ key, ifIdle, slot }))
+    if (typeof stored === 'object') {
+      const { command: lost } = bound
+      if (lost.type !== 'send' || lost.implied !== true) throw lostTo(lost, stored)
+      // Somebody else has answered: it is a user message.
+      return give(id, { ...lost, answers: null }, options, busyAs)
+    }
+    if (!stored) return repeated()
+    await ring(id, !running)
     return { lastEventId, duplicate: false }
   }
 
   /**
-   * Whether words answer a question that the run under way has asked. Pages show it before the run rests, and it may take long until it
-   * does, because other tools still run. Such words wait for it, whatever else happens to words while a run is under way.
+   * A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong, and that it
+   * is about something that nobody was asked.
    */
-  const answersQuestion = async (id: string, { type }: SessionCommand): Promise<boolean> => {
-    if (type !== 'send') return false
-    const info = await readSession(store, id)
-    if (info === undefined || !asks(info.session)) return false
-    // Words that wait already are the answer.
-    return (await store.readInbox(id)).every(({ command }) => command.type !== 'send')
-  }
-
-  /** A command that cannot be legal is refused before it is stored. While a run is under way, only its form is known to be wrong. */
   const checkCommand = async (
-    id: string,
+    session: Session,
     command: SessionCommand,
     running: boolean,
   ): Promise<void> => {
-    const info = running ? undefined : await readSession(store, id)
-    if (info === undefined && !running && command.type !== 'send') throw noSession(id)
-    const session = info?.session ?? createSession({ id })
     try {
-      applyCommand(session, command)
+      applyCommand(running ? createSession({ id: session.id }) : session, command)
     } catch (error) {
       if (!(error instanceof SessionError)) throw error
       if (!running) throw inWordsOfRuns(error, command)
+      assertAsked(session, command)
       return
     }
     // The schema of the tool is asked. A stream that nobody reads does nothing.
@@ -310,24 +313,29 @@ export function createRuns(options: RunsOptions): Runs {
     send: async (id, input, options = {}) => {
       assertPrintableId(id)
       assertValid('invalid_options', sendOptions(options))
-      const { context, metadata, whenBusy: busyAs = whenBusy, ...rest } = options
-      const command = { type: 'send', content: input, context, metadata } as const
+      const { context, metadata, answers, by, whenBusy: busyAs = whenBusy, ...rest } = options
+      const command = { type: 'send', content: input, answers, by, context, metadata } as const
       return give(id, defined<SessionCommand>(command), rest, busyAs)
     },
     resume: async (id, options = {}) => give(id, { type: 'resume' }, options, 'refuse'),
-    approve: async (id, toolCallId, { arguments: args, ...options } = {}) => {
-      assertValid('invalid_options', approveOptions(options))
-      const command = { type: 'approve', toolCallId, arguments: args } as const
+    approve: async (id, toolCallId, given = {}) => {
+      assertValid('invalid_options', approveOptions(given))
+      const { arguments: args, ticket, by, ...options } = given
+      const command = { type: 'approve', toolCallId, arguments: args, ticket, by } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
-    deny: async (id, toolCallId, reason, options = {}) => {
-      const command = { type: 'deny', toolCallId, reason } as const
+    deny: async (id, toolCallId, reason, given = {}) => {
+      assertValid('invalid_options', decisionOptions(given))
+      const { ticket, by, ...options } = given
+      const command = { type: 'deny', toolCallId, reason, ticket, by } as const
       return give(id, defined<SessionCommand>(command), options, undefined)
     },
-    submitToolResult: async (id, toolCallId, result, { isError, ...options } = {}) => {
-      assertValid('invalid_options', resultOptions(options))
-      const command = { type: 'submitToolResult', toolCallId, content: result, isError } as const
-      return give(id, defined<SessionCommand>(command), options, undefined)
+    submitToolResult: async (id, toolCallId, result, given = {}) => {
+      assertValid('invalid_options', resultOptions(given))
+      const { isError, ticket, by, ...options } = given
+      const command = { type: 'submitToolResult', toolCallId, content: result } as const
+      const more = { isError, ticket, by }
+      return give(id, defined<SessionCommand>({ ...command, ...more }), options, undefined)
     },
     stop,
 
@@ -444,13 +452,6 @@ export function createRuns(options: RunsOptions): Runs {
   })
 }
 
-/** Whether a question of the run under way is open, also one of an agent inside a call. */
-function asks({ pendingQuestion, run }: Session): boolean {
-  if (pendingQuestion !== undefined) return true
-  const { halts = [], inner = {} } = run ?? {}
-  return halts.some(({ reason }) => reason === 'ask_user') || Object.values(inner).some(asks)
-}
-
 /** A session that this process runs. */
 interface LocalRun {
   /** Called when a command is applied, with the reason if it is refused. */
@@ -549,6 +550,9 @@ const runsOptions = shape(
 
 const sendOptions = optionsOf({
   idempotencyKey: someText,
+  // They are checked with the command.
+  answers: () => fine,
+  by: () => fine,
   context: jsonObject,
   metadata: jsonObject,
   whenBusy: oneOf(busyWays),
@@ -556,9 +560,11 @@ const sendOptions = optionsOf({
 
 const ofCommand: Record<keyof CommandOptions, Check> = { idempotencyKey: someText }
 const commandOptions = optionsOf(ofCommand)
-// What they have more is checked with the command.
-const approveOptions = optionsOf({ ...ofCommand, arguments: () => fine })
-const resultOptions = optionsOf({ ...ofCommand, isError: () => fine })
+// Their other fields are checked with the command.
+const ofDecision = { ...ofCommand, ticket: () => fine, by: () => fine }
+const decisionOptions = optionsOf(ofDecision)
+const approveOptions = optionsOf({ ...ofDecision, arguments: () => fine })
+const resultOptions = optionsOf({ ...ofDecision, isError: () => fine })
 
 const followOptions = optionsOf({
   after: nonNegativeInteger,

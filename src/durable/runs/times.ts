@@ -61,9 +61,7 @@ function timedAdapter(adapter: ChatAdapter, clock: Clock): ChatAdapter {
 
 function timedEvent(event: ModelEvent, clock: Clock): ModelEvent {
   if (event.type !== 'message_completed') return event
-  // A message that is left empty is made of its events.
   const { message } = event
-  const isSaid = message.content.length > 0 || message.toolCalls !== undefined
   const metadata = { ...message.metadata, at: clock.now() }
-  return isSaid ? { ...event, message: { ...message, metadata } } : event
+  return { ...event, message: { ...message, metadata } }
 }

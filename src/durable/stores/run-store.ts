@@ -345,6 +345,9 @@ export interface KnownKey {
  */
 export function commandDigest(command: SessionCommand): string {
   const added = { context: undefined, metadata: undefined, at: undefined }
+  // What runs have bound a command to was not said by its giver, and is another ticket when the command is given again.
+  const isBound = command.type !== 'resume' && command.implied === true
+  if (isBound) Object.assign(added, { implied: undefined, ticket: undefined, answers: undefined })
   return digestOf({ ...command, ...added } as unknown as JsonValue) // Members without a value are left out.
 }
 

@@ -250,7 +250,7 @@ function failed(error: unknown): AgentOutcome {
   return { [outcomeBrand]: true, type: 'agent_failed', error }
 }
 
-/** The text of the last answer, after that of the answers in which the provider paused before it. An empty answer is not in the thread. */
+/** The text of the last answer, after that of the answers in which the provider paused before it. An answer that said nothing is not in the thread. */
 function answerText({ status, thread: { messages } }: Session): string {
   let at = messages.findLastIndex(({ role }) => role === 'assistant')
   if (status === 'completed' && at < messages.length - 1) return ''

@@ -58,7 +58,7 @@ export const callMoves: Readonly<Record<CallCause, CallMove>> = {
     interrupted: ['running'],
   },
   /** The handler returned or threw. */
-  returned: { running: ['done', 'failed', 'asking'] },
+  returned: { running: ['done', 'failed'] },
   /** `askUser`. */
   asked: { running: ['asking'] },
   /** A result without a start: a handoff, a result from before a cut, `halt`. */

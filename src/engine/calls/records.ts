@@ -24,28 +24,34 @@ import { questionsOf } from './places.ts'
 export function callRecords(session: Session): readonly CallRecord[] {
   const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
   const records: CallRecord[] = []
-  addRecords(records, session, tickets, '')
+  const add = (list: readonly CallRecord[], prefix: string): void => {
+    for (const record of list) {
+      const id = prefix + record.id
+      const ticket = record.state in waiting ? tickets.get(id) : undefined
+      records.push(defined<CallRecord>({ ...record, id, ticket }))
+      if (record.inner !== undefined) add(ownRecords(record.inner), `${id}/`)
+    }
+  }
+  add(ownRecords(session), '')
   return records
 }
 
-/** Adds the records of a session and of the agents inside. `prefix` is put before the ids. */
-function addRecords(
-  records: CallRecord[],
-  session: Session,
-  tickets: ReadonlyMap<string, string>,
-  prefix: string,
-): void {
+/** The states of a call that waits for somebody; an approved call whose tool is gone waits for another decision. */
+const waiting: { readonly [State in CallState]?: true } = {
+  awaiting_approval: true,
+  asking: true,
+  awaiting_result: true,
+  approved: true,
+}
+
+/** The calls of a session itself, without those of agents inside and without tickets. */
+export function ownRecords(session: Session): readonly CallRecord[] {
   const facts = callFacts(session)
   const placed = placedCalls(session)
   const last = new Map(placed.map((place) => [place.call.id, place]))
-  for (const place of placed) {
-    const isLast = last.get(place.call.id) === place
-    const id = prefix + place.call.id
-    const ticket = isLast ? tickets.get(id) : undefined
-    const record = recordOf(place, isLast ? facts : undefined, { id, ticket })
-    records.push(record)
-    if (record.inner !== undefined) addRecords(records, record.inner, tickets, `${id}/`)
-  }
+  return placed.map((place) =>
+    recordOf(place, last.get(place.call.id) === place ? facts : undefined),
+  )
 }
 
 /** A call in a thread, with the messages about it. */
@@ -131,18 +137,14 @@ function idsOf(calls: readonly { readonly id: string }[]): ReadonlySet<string> {
   return new Set(calls.map(({ id }) => id))
 }
 
-function recordOf(
-  place: PlacedCall,
-  facts: CallFacts | undefined,
-  shown: { readonly id: string; readonly ticket: string | undefined },
-): CallRecord {
+function recordOf(place: PlacedCall, facts: CallFacts | undefined): CallRecord {
   const { id, name, arguments: args } = place.call
   const note = own(facts?.notes, id)
   const told = place.late ?? place.waiting ?? resultMessage(place, facts)
   const open = told === undefined ? openState(place, facts) : undefined
   const inner = open === undefined ? undefined : own(facts?.inner, id)
   return defined<CallRecord>({
-    ...shown,
+    id,
     name,
     arguments: args,
     state: told === undefined ? (open?.state ?? 'interrupted') : stateOf(told),
@@ -220,9 +222,8 @@ function openState({ call: { id }, isOpen }: PlacedCall, facts: CallFacts | unde
 }
 
 function resultState({ question, error }: StoredResult): OpenCall {
-  if (question !== undefined) {
-    return { state: 'asking', question: { text: question.question, options: question.options } }
-  }
+  // It asks when the question is told.
+  if (question !== undefined) return { state: 'running' }
   return error === undefined ? { state: 'done' } : { state: 'failed', error }
 }
 

@@ -22,7 +22,8 @@ export interface SettleOptions {
   readonly by?: string | undefined
 }
 
-const author = must(
+/** The check of an author. */
+export const author: Check = must(
   `a text of 1 to ${maxAuthorLength} characters`,
   (value) => typeof value === 'string' && value !== '' && value.length <= maxAuthorLength,
 )

@@ -4,10 +4,16 @@ import { ToolError } from '../../core/errors/errors.ts'
 import { interruptedMessage, unheardContent, isMark } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
-import type { CallDecision, RunProgress, StoredResult } from '../../core/types/session.ts'
+import type {
+  CallDecision,
+  CallStart,
+  RunProgress,
+  StoredResult,
+} from '../../core/types/session.ts'
 import type { Judged } from '../tools/approval.ts'
 import { assertFits, type ToolOutcome } from '../tools/execute.ts'
-import { deniedEvent, missingTool, toolFailure } from '../tools/failed-calls.ts'
+import { deniedEvent, disown, missingTool, toolFailure } from '../tools/failed-calls.ts'
+import { reconcileCall } from '../tools/reconcile.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
 import { beforeCall, engineAfter, lostHandoff } from './answering-engine.ts'
@@ -32,7 +38,15 @@ export interface WaitingCall {
  */
 export function settledBefore(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> {
   const before = earlierCall(loop, waiting)
-  if (before !== undefined) return before
+  if (!(before instanceof Promise)) return before ?? decidedBefore(loop, waiting)
+  const settled = before.then((known) => known ?? decidedBefore(loop, waiting))
+  // Another call of the answer may throw first.
+  disown(settled)
+  return settled
+}
+
+/** What was decided about a call while it waited: the call if it runs now, or the answer if it was denied. */
+function decidedBefore(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> {
   const { call, decision, tools } = waiting
   const tool = tools.tools.get(call.name)
   if (isLost(loop, waiting)) {
@@ -70,8 +84,8 @@ function isApproved(decision: CallDecision | undefined): boolean {
 /**
  * What became of a call before the run was cut.
  *
- * A call that was started and left no result is run again only if its tool is idempotent, or an agent. Otherwise it is answered as
- * interrupted, and reported.
+ * A call that was started and left no result is run again only if its tool says that it has had no effect, or was idempotent then, or is
+ * an agent. Otherwise it is answered as interrupted, and reported.
  */
 function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> | undefined {
   const { call, decision, tools } = waiting
@@ -88,14 +102,65 @@ function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Ju
   if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && tool?.idempotent !== true) {
-    return interrupted(loop, call, decision?.answer)
+  if (wasStarted && tool?.reconcile !== undefined) {
+    const start = startOf(state.starts, call.id)
+    // With the arguments that it was run with.
+    const own = decision?.call ?? call
+    const { span, stop } = loop
+    const lost = { call: own, tool, run: tools, start, span, signal: stop.signal }
+    return reconciled(loop, waiting, reconcileCall(lost))
   }
-  if (decision === undefined) return wasStarted ? call : undefined
-  const { deny, answer } = decision
-  const hasHandler = loop.mode !== 'manual' && tool?.manual === false
+  return wasStarted ? repeated(loop, waiting) : unheard(loop, waiting)
+}
+
+/** A call that was started and left no result: the call if it may run twice, else the answer that it was interrupted. */
+function repeated(loop: LoopState, waiting: WaitingCall): Judged {
+  const { call, decision, tools } = waiting
+  return mayRepeat(loop.state.starts, call.id, tools.tools.get(call.name))
+    ? runAgain(loop, waiting)
+    : interrupted(loop, call, decision?.answer)
+}
+
+/** The call that runs again, unless something was decided about it, which says how. */
+function runAgain(loop: LoopState, waiting: WaitingCall): Judged {
+  return waiting.decision === undefined ? waiting.call : unheard(loop, waiting)
+}
+
+/** What becomes of such a call by the word of its tool. */
+async function reconciled(
+  loop: LoopState,
+  waiting: WaitingCall,
+  asking: ReturnType<typeof reconcileCall>,
+): Promise<Judged> {
+  const known = await asking
+  if (known === 'not_done') return runAgain(loop, waiting)
+  return known === 'unknown' ? repeated(loop, waiting) : known
+}
+
+/** The answer to a call whose question the user has answered, if its handler cannot be called with that here. */
+function unheard(loop: LoopState, { call, decision, tools }: WaitingCall): Judged {
+  const { deny, answer } = decision ?? {}
+  const hasHandler = loop.mode !== 'manual' && tools.tools.get(call.name)?.manual === false
   const isUnheard = deny === undefined && !hasHandler
   return isUnheard && answer !== undefined ? unheardEvent(call, answer) : undefined
+}
+
+/**
+ * Whether a call that was started and left no result may simply run again. A deploy does not change that: what the tool said when the call
+ * was started holds. Sessions of 0.2 do not have it, and then the tool of today says it. A tool that is gone repeats nothing.
+ */
+function mayRepeat(
+  starts: readonly CallStart[] | undefined,
+  id: string,
+  tool: Tool | undefined,
+): boolean {
+  if (tool === undefined) return false
+  const start = startOf(starts, id)
+  return start === undefined ? tool.idempotent : start.idempotent === true
+}
+
+function startOf(starts: readonly CallStart[] | undefined, id: string): CallStart | undefined {
+  return starts?.find(({ toolCallId }) => toolCallId === id)
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
@@ -177,7 +242,7 @@ export function checksInside(
   const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
   if (session === undefined) return []
   const { thread, run } = session
-  const { decisions = [], results = [], started = [], inner = {} } = run ?? {}
+  const { decisions = [], results = [], started = [], starts, inner = {} } = run ?? {}
   const engine = agentTool?.agent?.engine
   const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
     engine && engineAfter(engine, beforeCall(thread.messages, id))
@@ -199,7 +264,9 @@ export function checksInside(
     // The hook may bring the tool.
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
-    const runs = !isEntered && (!started.includes(call.id) || tool?.idempotent === true)
+    // A tool that is asked may say that the call runs again.
+    const mayRun = tool?.reconcile !== undefined || mayRepeat(starts, call.id, tool)
+    const runs = !isEntered && (!started.includes(call.id) || mayRun)
     return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
   })
   const deeper = Object.keys(inner).flatMap((id) => {

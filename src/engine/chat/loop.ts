@@ -161,6 +161,8 @@ async function* runLoop(loop: LoopState, spans: LoopSpans): AsyncGenerator<Batch
     // An observer failed, and the stream has said so.
     if (state.error !== undefined) return
     const error = loop.stop.signal.aborted ? cancelled(loop, thrown) : thrown
+    // What another call of the answer still waits for is of no use any more.
+    loop.stop.abort(error)
     if (!isAllmError(error) || (state.count === 0 && error.reason !== 'invalid_output')) {
       failure = error
       throw error
@@ -416,7 +418,7 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestionOptions: asked?.options,
     pendingApprovals,
     manualToolCalls: manual,
-    pending: waitsOf(loop, { halts, approvals: state.approvals, manual, inner: inner.pending }),
+    pending: waitsOf(loop, { halts, approvals: state.approvals, manual }),
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),
@@ -443,6 +445,7 @@ function loopSpans(loop: LoopState): LoopSpans {
   const facts = (): SpanFacts => ({
     requestId,
     sessionId,
+    agent: loop.context.engine.name,
     provider: loop.context.engine.adapter?.provider,
     model: loop.context.call.model ?? loop.context.engine.model,
     metadata: callMetadata(loop.context),

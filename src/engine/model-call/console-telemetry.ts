@@ -83,6 +83,10 @@ function happened(event: Exclude<TelemetryEvent, { phase: string }>): string {
       return `${event.error.reason}, attempt ${event.attempt + 1} in ${event.delayMs} ms`
     case 'tool.unsettled':
       return `${event.outcome} ${event.lateByMs} ms after its deadline`
+    case 'tool.reconciled': {
+      const why = event.error === undefined ? '' : ` (${event.error.message})`
+      return `reconciled as ${event.outcome}${why}`
+    }
     case 'tool.interrupted':
       return 'answered as interrupted'
     case 'fallback':

@@ -39,9 +39,10 @@ export function createEngine<
 >(options?: EngineOptionsFor<Tools, Context, Format>): Engine<Context, TypesOf<Tools>, Format>
 export function createEngine(options: EngineOptions = {}): Engine {
   assertValid('invalid_options', validateEngineOptions(options))
-  const { adapter, model, tools, context, keys, clock, newId, ...defaults } = options
+  const { name, adapter, model, tools, context, keys, clock, newId, ...defaults } = options
   const parts: EngineParts = {
     [engineBrand]: true,
+    name,
     provider: adapter?.provider,
     adapter,
     model: model ?? adapter?.model,
@@ -68,8 +69,8 @@ function modelNames(slots: ModelSlots): ModelNames {
 
 /** What an engine shows when it is printed or serialised: its names. Adapters, tools, context and defaults may hold secrets. */
 function withoutInside(parts: EngineParts): EngineParts {
-  const { provider, model, defaults } = parts
-  const toJSON = { value: () => defined({ provider, model, ...modelNames(defaults) }) }
+  const { name, provider, model, defaults } = parts
+  const toJSON = { value: () => defined({ name, provider, model, ...modelNames(defaults) }) }
   return Object.defineProperties(parts, {
     toJSON,
     [Symbol.for('nodejs.util.inspect.custom')]: toJSON,
@@ -111,10 +112,11 @@ export function extendEngine<
 export function extendEngine(engine: Engine, overrides: EngineOptions): Engine {
   assertValid('invalid_options', validateEngineOptions(overrides))
   const { defaults, parentSpanId, depth, outerMetadata, ...parts } = engineParts(engine)
-  const { adapter, model, tools, context, keys, clock, newId } = parts
+  const { name, adapter, model, tools, context, keys, clock, newId } = parts
   // A model that came with the adapter goes with it.
   const leaves = overrides.adapter !== undefined && model === adapter?.model
   const extended = createEngine({
+    name,
     adapter,
     model: leaves ? undefined : model,
     keys,

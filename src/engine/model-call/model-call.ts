@@ -117,6 +117,8 @@ interface ModelCall {
   readonly adapterOptions: Omit<AdapterOptions, 'signal' | 'apiKey'>
   /** Looks up the key when the call starts. The key is not kept. */
   readonly findKey: () => string | undefined | Promise<string | undefined>
+  /** The name of the engine. */
+  readonly agent: string | undefined
   readonly newId: NewId
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
@@ -161,6 +163,7 @@ function settleCall(context: RunContext, request: ModelRequest, thread: Thread):
       ...(several ? { keys, requestTimeoutMs } : {}),
     },
     findKey: () => (several ? apiKey : keyFor(adapter, { apiKey, keys })),
+    agent: engine.name,
     newId,
     clock,
     signal: call.signal,
@@ -468,6 +471,7 @@ function openAttempt(call: ModelCall, apiKey: string | undefined, trace: Span): 
       requestId,
       newId: call.newId,
       history: call.history,
+      agent: call.agent,
       isPassed: passedGate in Object(source),
       maxResponseBytes: call.adapterOptions.maxResponseBytes,
     }),
@@ -625,6 +629,7 @@ function callFacts(call: ModelCall): SpanFacts & { readonly content: ModelReques
   return {
     requestId,
     sessionId: adapterOptions.sessionId,
+    agent: call.agent,
     provider: adapter.provider,
     server: adapter.server,
     model,

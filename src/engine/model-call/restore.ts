@@ -58,6 +58,7 @@ function restored(session: Session): Collector {
     ...midStep(before, run.answer, last, results),
     // A call that was answered as interrupted before the run waited looks like one under way. It must not run again.
     started: [...run.started, ...results.filter(isMark).map(({ toolCallId = '' }) => toolCallId)],
+    starts: run.starts ?? [],
     // Calls that wait for approval are asked about again.
     halts: run.halts.filter(({ reason }) => reason !== 'approval'),
     results: run.results ?? [],
@@ -68,9 +69,10 @@ function restored(session: Session): Collector {
 function between({ run, thread }: Session): Collector {
   const state = createCollector(thread)
   if (run === undefined) return state
-  const { started, results = [] } = run
+  const { started, starts = [], results = [] } = run
   const halts = run.phase === 'between' ? run.halts : []
-  return run.decisions === undefined ? { ...state, halts } : { ...state, halts, started, results }
+  if (run.decisions === undefined) return { ...state, halts }
+  return { ...state, halts, started, starts, results }
 }
 
 /** The caller's last message: nothing before it is still under way. */

@@ -1,3 +1,4 @@
+import { notedReason } from '../../core/answer/fold-answer.ts'
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import {
@@ -24,6 +25,7 @@ export const viewIncludes = [
   'errors',
   'system',
   'late_results',
+  'by',
 ] as const
 
 /**
@@ -36,11 +38,20 @@ export type ViewInclude = (typeof viewIncludes)[number]
 export interface ViewOptions {
   /** What to show besides texts, images, questions, approvals, and the names and outcomes of tools. */
   readonly include?: readonly ViewInclude[] | undefined
+  /** What to leave out besides. Without the arguments of an approval there is no ticket either: nobody decides about what was not shown. */
+  readonly hide?: readonly ViewHide[] | undefined
 }
+
+/** What a view can leave out of what it shows otherwise. */
+export const viewHides = ['approval_arguments'] as const
+
+/** A part that a view leaves out when it is named. */
+export type ViewHide = (typeof viewHides)[number]
 
 /** The checks of a view's options. */
 export const viewChecks: Readonly<Record<keyof ViewOptions, Check>> = {
   include: /* @__PURE__ */ listOf(/* @__PURE__ */ oneOf(viewIncludes)),
+  hide: /* @__PURE__ */ listOf(/* @__PURE__ */ oneOf(viewHides)),
 }
 
 const viewOptions = /* @__PURE__ */ optionsOf(viewChecks)
@@ -66,8 +77,14 @@ export interface ViewToolEnd {
 /** A tool call that has ended, as a browser sees it. */
 export type ViewToolResult = ViewToolCall & ViewToolEnd
 
+/** A call that waits for somebody, as a browser sees it. */
+export interface ViewWaiting extends ViewToolCall {
+  /** What a command that settles it names. Absent where it may not be settled from this view. */
+  readonly ticket?: string
+}
+
 /** A call that awaits approval, as a browser sees it. */
-export interface ViewApproval extends ViewToolCall {
+export interface ViewApproval extends ViewWaiting {
   /** With `errors`: why the policy could not decide. */
   readonly reason?: string
 }
@@ -78,6 +95,10 @@ export interface ViewMessage {
   readonly content: Message['content']
   readonly toolCalls?: readonly ViewToolCall[]
   readonly sources?: readonly ViewSource[]
+  /** Why an answer ended, if it did not end by itself. */
+  readonly finishReason?: Message['finishReason']
+  /** The name of the engine that gave an answer. */
+  readonly agent?: string
   readonly metadata?: JsonObject
 }
 
@@ -93,7 +114,12 @@ export type ViewError = Pick<ErrorData, 'kind' | 'reason' | 'message'>
  * There is no system text, no thread, no reasoning, no metadata, and no tool argument or result unless `include` names it.
  */
 export type ViewEvent =
-  | { readonly type: 'message_started'; readonly requestId: string }
+  | {
+      readonly type: 'message_started'
+      readonly requestId: string
+      /** The name of the engine that answers, if it has one. */
+      readonly agent?: string
+    }
   | {
       readonly type: 'text_delta' | 'reasoning_delta'
       readonly delta: string
@@ -125,6 +151,7 @@ export type ViewEvent =
       readonly toolCallId: string
       readonly toolName: string
       readonly call: ViewToolCall
+      readonly ticket?: string
       /** With `errors`: why the policy could not decide. */
       readonly reason?: string
     }
@@ -166,6 +193,7 @@ export type ViewEvent =
       readonly question: string
       /** Without `resume`, which is for the loop. */
       readonly options: JsonObject
+      readonly ticket?: string
     }
   | {
       readonly type: 'tool_halt'
@@ -199,9 +227,10 @@ export interface ViewResult {
   readonly pendingQuestion?: string
   readonly pendingToolCallId?: string
   readonly pendingQuestionOptions?: JsonObject
+  readonly pendingQuestionTicket?: string
   /** With their arguments, because somebody has to decide about them. */
   readonly pendingApprovals: readonly ViewApproval[]
-  readonly manualToolCalls: readonly ViewToolCall[]
+  readonly manualToolCalls: readonly ViewWaiting[]
   readonly haltResult?: JsonValue
   readonly usage?: Usage
   readonly metadata?: JsonObject
@@ -228,14 +257,16 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
       return shown && { type, id, name, inner: 'event', data }
     }
     case 'ask_user_requested': {
-      const { type, toolCallId, toolName, question } = event
-      return { type, toolCallId, toolName, question, options: viewQuestion(event.options) }
+      const { type, toolCallId, toolName, question, ticket } = event
+      const asked = viewQuestion(event.options)
+      return defined<ViewEvent>({ type, toolCallId, toolName, question, options: asked, ticket })
     }
     case 'approval_requested': {
       const { type, toolCallId, toolName, call } = event
       // It may repeat what a policy threw.
       const reason = shows('errors') ? event.reason : undefined
-      return defined<ViewEvent>({ type, toolCallId, toolName, call: wholeCall(call), reason })
+      const { ticket, ...shown } = viewApproval({ ...call, ticket: event.ticket }, options)
+      return defined<ViewEvent>({ type, toolCallId, toolName, call: shown, ticket, reason })
     }
     case 'tool_execution_started': {
       return { type: event.type, ...viewCall(event, shows) }
@@ -269,7 +300,7 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
         haltedReason: event.haltedReason,
       })
     case 'chat_completed':
-      return { type: 'chat_completed', result: viewResult(event.result, shows) }
+      return { type: 'chat_completed', result: viewResult(event.result, options) }
     default:
       return shownModelEvent(event, options)
   }
@@ -280,7 +311,11 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
   const shows = showsOf(options)
   switch (event.type) {
     case 'message_started':
-      return { type: 'message_started', requestId: event.requestId }
+      return defined<ViewEvent>({
+        type: 'message_started',
+        requestId: event.requestId,
+        agent: event.agent,
+      })
     case 'text_completed':
       return defined<ViewEvent>({ ...event, sources: viewSources(event.sources) })
     case 'text_delta':
@@ -303,7 +338,10 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
     case 'message_completed':
       return defined<ViewEvent>({
         type: 'message_completed',
-        message: viewMessage(event.message, shows),
+        message: viewMessage(
+          defined<Message>({ ...event.message, finishReason: notedReason(event) }),
+          shows,
+        ),
         finishReason: event.finishReason,
         output: event.output,
         usage: shows('usage') ? event.usage : undefined,
@@ -322,6 +360,11 @@ export type Shows = (name: ViewInclude) => boolean
 /** What a view with these options shows. */
 export function showsOf({ include }: ViewOptions): Shows {
   return (name) => include?.includes(name) === true
+}
+
+/** Whether a view leaves out the arguments of approvals. */
+export function hidesApprovals({ hide }: ViewOptions): boolean {
+  return hide?.includes('approval_arguments') === true
 }
 
 /** A tool call without what its provider needs back. */
@@ -359,7 +402,7 @@ export function viewQuestion({ resume: _resume, ...options }: JsonObject): JsonO
 
 /** Texts, images and files. A kind of part that is not named here is not shown. */
 export function viewMessage(message: Message, shows: Shows): ViewMessage {
-  const { role, content, toolCalls, sources, metadata } = message
+  const { role, content, toolCalls, sources, finishReason, agent, metadata } = message
   return defined<ViewMessage>({
     role,
     content:
@@ -374,6 +417,8 @@ export function viewMessage(message: Message, shows: Shows): ViewMessage {
           }),
     toolCalls: toolCalls?.map((call) => viewCall(call, shows)),
     sources: viewSources(sources),
+    finishReason,
+    agent,
     metadata: metadata && shows('metadata') ? ownMetadata(metadata) : undefined,
   })
 }
@@ -416,10 +461,12 @@ function viewSources(sources: readonly Source[] | undefined): readonly ViewSourc
   return sources?.map(({ providerMetadata: _own, ...source }) => source)
 }
 
-function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
+function viewResult(result: ChatOutcome, view: ViewOptions): ViewResult {
+  const shows = showsOf(view)
   const { outputText, output, haltedReason, pendingQuestion, pendingToolCallId } = result
   const { manualToolCalls, haltResult, usage, metadata, error } = result
   const options = result.pendingQuestionOptions
+  const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))
   return defined<ViewResult>({
     outputText,
     output,
@@ -427,8 +474,11 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
     pendingQuestion,
     pendingToolCallId,
     pendingQuestionOptions: options && viewQuestion(options),
-    pendingApprovals: result.pendingApprovals.map((call) => viewApproval(call, shows)),
-    manualToolCalls: manualToolCalls.map((call) => viewCall(call, shows)),
+    pendingQuestionTicket: tickets.get(pendingToolCallId ?? ''),
+    pendingApprovals: result.pendingApprovals.map((call) =>
+      viewApproval({ ...call, ticket: tickets.get(call.id) }, view),
+    ),
+    manualToolCalls: manualToolCalls.map((call) => viewWaiting(call, tickets.get(call.id), shows)),
     haltResult: shows('tool_results') ? haltResult : undefined,
     usage: shows('usage') ? usage : undefined,
     metadata: shows('metadata') ? metadata : undefined,
@@ -436,10 +486,20 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
   })
 }
 
-/** A call that awaits approval, with its arguments: somebody has to decide about them. */
-export function viewApproval(call: PendingApproval, shows: Shows): ViewApproval {
+/** A call that awaits approval, with its arguments: somebody has to decide about them. Where they are hidden, nobody can. */
+export function viewApproval(
+  { ticket, ...call }: PendingApproval & { readonly ticket?: string | undefined },
+  view: ViewOptions,
+): ViewApproval {
+  const shows = showsOf(view)
   const reason = shows('errors') ? call.reason : undefined
-  return defined<ViewApproval>({ ...wholeCall(call), reason })
+  if (hidesApprovals(view)) return defined<ViewApproval>({ ...viewCall(call, shows), reason })
+  return defined<ViewApproval>({ ...wholeCall(call), ticket, reason })
+}
+
+/** A call whose result somebody submits. */
+export function viewWaiting(call: ToolCall, ticket: string | undefined, shows: Shows): ViewWaiting {
+  return defined<ViewWaiting>({ ...viewCall(call, shows), ticket })
 }
 
 /** The message of an error may repeat what a provider or a handler said, so it is replaced by one that says the reason only. */

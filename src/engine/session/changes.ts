@@ -96,7 +96,7 @@ import {
   withQuestions,
   type InnerSessions,
 } from './inner.ts'
-import { cleared, restingRun } from './reduce.ts'
+import { cleared, restingRun, waitingStatus } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
@@ -442,6 +442,7 @@ function withLateCalls(
   if (run === undefined || decisions.length === 0) return session
   const ids = new Set(decisions.map(({ call }) => call.id))
   const results = run.results?.filter(({ toolCallId }) => ids.has(toolCallId))
+  const starts = run.starts?.filter(({ toolCallId }) => ids.has(toolCallId))
   return {
     ...session,
     run: defined<RunProgress>({
@@ -449,6 +450,7 @@ function withLateCalls(
       usage: session.run?.usage,
       inner: session.run?.inner,
       started: run.started.filter((id) => ids.has(id)),
+      starts: starts?.length === 0 ? undefined : starts,
       halts: run.halts.filter(({ reason, toolCallId }) => {
         return reason === 'ask_user' && ids.has(toolCallId)
       }),
@@ -561,12 +563,8 @@ function keptApproval(
 
 /** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
 export function awaiting(session: Session): Session {
-  const { pendingToolCallId, pendingApprovals, pendingToolCalls } = session
   if (!waits(session)) return session
-  if (pendingToolCallId !== undefined) return { ...session, status: 'awaiting_user' }
-  if (pendingApprovals.length > 0) return { ...session, status: 'awaiting_approval' }
-  if (pendingToolCalls.length > 0) return { ...session, status: 'awaiting_tools' }
-  return { ...session, status: 'idle' }
+  return { ...session, status: waitingStatus(session) ?? 'idle' }
 }
 
 function withRun(
@@ -809,8 +807,24 @@ const commandKeys: {
     metadata: true,
     at: true,
   },
-  approve: { type: true, toolCallId: true, arguments: true, ticket: true, by: true, at: true },
-  deny: { type: true, toolCallId: true, reason: true, ticket: true, by: true, at: true },
+  approve: {
+    type: true,
+    toolCallId: true,
+    arguments: true,
+    ticket: true,
+    implied: true,
+    by: true,
+    at: true,
+  },
+  deny: {
+    type: true,
+    toolCallId: true,
+    reason: true,
+    ticket: true,
+    implied: true,
+    by: true,
+    at: true,
+  },
   submitToolResult: {
     type: true,
     toolCallId: true,
@@ -818,6 +832,7 @@ const commandKeys: {
     parts: true,
     isError: true,
     ticket: true,
+    implied: true,
     by: true,
     at: true,
   },

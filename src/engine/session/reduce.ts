@@ -9,7 +9,7 @@ import { isAllmError, type AllmError } from '../../core/errors/errors.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import { appendMessages, type Thread, type ToolCall } from '../../core/types/message.ts'
+import { appendMessages, isBlank, type Thread, type ToolCall } from '../../core/types/message.ts'
 import type { ModelResponse, Usage } from '../../core/types/response.ts'
 import type {
   ChatResult,
@@ -17,7 +17,13 @@ import type {
   PendingApproval,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { AnswerFacts, CallDecision, RunProgress, Session } from '../../core/types/session.ts'
+import type {
+  AnswerFacts,
+  CallDecision,
+  RunProgress,
+  Session,
+  SessionStatus,
+} from '../../core/types/session.ts'
 import { questionsOf } from '../calls/places.ts'
 import {
   applyEvent,
@@ -242,12 +248,10 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
   })
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
+  const waits = waitingStatus(rest)
   const asksNow = questions.length > 0 || haltedReason === 'ask_user'
-  if (asksNow && rest.pendingToolCallId !== undefined) return next('awaiting_user', waiting)
-  if (approvals.length > 0) return next('awaiting_approval', waiting)
-  if (manualToolCalls.length > 0) {
-    return next(rest.pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools', waiting)
-  }
+  const waitsNow = asksNow || approvals.length + manualToolCalls.length > 0
+  if (waitsNow && waits !== undefined) return next(waits, waiting)
   if (haltedReason === 'tool_error' && error !== undefined) {
     return { ...next('error', restingRun(run.mode)), error }
   }
@@ -259,12 +263,21 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     const stopped = defined<RunProgress>({ ...restingRun(run.mode), haltResult })
     return { ...next('halted', stopped), haltedReason }
   }
-  if (rest.pendingToolCallId !== undefined) return next('awaiting_user', resting)
-  if (rest.pendingApprovals.length > 0) return next('awaiting_approval', resting)
-  if (rest.pendingToolCalls.length > 0) return next('awaiting_tools', resting)
+  if (waits !== undefined) return next(waits, resting)
   return run.usage === undefined && inner === undefined
     ? { ...rest, status: 'completed' }
     : next('completed', restingRun(run.mode))
+}
+
+/** The status of a session that waits: that of the first that its lists name. */
+export function waitingStatus({
+  pendingToolCallId,
+  pendingApprovals,
+  pendingToolCalls,
+}: Session): SessionStatus | undefined {
+  if (pendingToolCallId !== undefined) return 'awaiting_user'
+  if (pendingApprovals.length > 0) return 'awaiting_approval'
+  return pendingToolCalls.length > 0 ? 'awaiting_tools' : undefined
 }
 
 function isWaiting(inner: InnerSessions | undefined, callId: string): boolean {
@@ -290,6 +303,7 @@ function progress(base: Session, state: Collector): RunProgress {
   const requested = state.requested.length === 0 ? undefined : state.requested
   const left = unsettled(base, state)
   const stored = results.length === 0 ? undefined : results
+  const starts = state.starts.length === 0 ? undefined : state.starts
   // The usage of an answer whose tools run is kept with the answer.
   const spent = ownUsage(state.end === undefined ? state : { ...state, usage: {} })
   // Until something has happened, the attempts of an earlier run count.
@@ -299,11 +313,19 @@ function progress(base: Session, state: Collector): RunProgress {
   const told = base.run?.told
   const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), told, inner }
   if (!state.active) {
-    const at = { ...counts, phase: 'between', started, halts, results: stored } as const
+    const at = { ...counts, phase: 'between', started, starts, halts, results: stored } as const
     return defined<RunProgress>({ ...at, ...left })
   }
   if (state.end === undefined) {
-    return defined<RunProgress>({ ...counts, phase: 'model', started: [], halts: [], ...left })
+    const { agent } = state
+    return defined<RunProgress>({
+      ...counts,
+      phase: 'model',
+      agent,
+      started: [],
+      halts: [],
+      ...left,
+    })
   }
   // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
@@ -313,6 +335,7 @@ function progress(base: Session, state: Collector): RunProgress {
     answer,
     silent: partialMessages(state).length === 0 ? true : undefined,
     started,
+    starts,
     halts,
     requested,
     results: stored,
@@ -362,12 +385,12 @@ export function restingRun(mode: RunProgress['mode']): RunProgress {
   return { mode, turns: 0, phase: 'between', started: [], halts: [] }
 }
 
-/** A run whose last answer is not usable: the model is asked again. An empty answer is not in the thread. */
+/** A run whose last answer is not usable: the model is asked again. An answer that said nothing has nothing in the thread to replace. */
 function failedRun(mode: RunProgress['mode'], response: ModelResponse | undefined): RunProgress {
   const run = restingRun(mode)
   if (response === undefined) return run
-  const { content, toolCalls } = response.message
-  if (content.length === 0 && toolCalls === undefined) return run
+  const { message } = response
+  if (isBlank(message) && message.finishReason === undefined) return run
   return { ...run, phase: 'model', answer: toldFacts(response) }
 }
 
@@ -413,12 +436,13 @@ export function withLateMessages(session: Session): Session {
   const { run } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
   const { mode, turns, attempts, takeOvers, trace, usage, told } = run
-  const { started, results, decisions, inner } = run
+  const { started, starts, results, decisions, inner } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
   const halts = run.phase === 'between' ? run.halts : []
   const counts = { mode, turns, attempts, takeOvers, trace, usage, told }
-  const at = { ...counts, phase: 'between', started, halts, results, decisions, inner } as const
+  const calls = { started, starts, halts, results, decisions, inner }
+  const at = { ...counts, phase: 'between', ...calls } as const
   return {
     ...session,
     thread: appendMessages(thread, ...run.late),

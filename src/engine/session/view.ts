@@ -1,11 +1,15 @@
 import { givenAnswer, isMark } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
+import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
 import { messageText, type Message, type Role } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
+import { pendingCalls } from '../calls/pending.ts'
+import { noteOf } from '../calls/places.ts'
+import { ownRecords } from '../calls/records.ts'
 import { restore } from '../model-call/restore.ts'
 import {
   isUsersOwn,
@@ -18,6 +22,7 @@ import {
   viewError,
   viewMessage,
   viewQuestion,
+  viewWaiting,
   type Shows,
   type ViewApproval,
   type ViewError,
@@ -25,6 +30,7 @@ import {
   type ViewSource,
   type ViewToolCall,
   type ViewToolEnd,
+  type ViewWaiting,
 } from '../model-call/view-event.ts'
 
 /**
@@ -42,7 +48,7 @@ export interface SessionView {
   /** The calls that are not run until they are approved, with their arguments. */
   readonly pendingApprovals: readonly ViewApproval[]
   /** The calls that somebody else has to answer. */
-  readonly pendingToolCalls: readonly ViewToolCall[]
+  readonly pendingToolCalls: readonly ViewWaiting[]
   /** Why the run was stopped, when the status is `halted`. */
   readonly haltedReason?: HaltedReason
   /** What failed, when the status is `error`. */
@@ -69,8 +75,15 @@ export interface ShownMessage {
   readonly reasoning?: string
   /** When it was written, in milliseconds since 1970. Absent if nobody noted it: runs do, and `Session` functions do not. */
   readonly at?: number
-  /** The answer is being written, or was cut off. */
+  /** The answer is being written, or was broken off. */
   readonly partial?: true
+  /**
+   * Why the answer ended, if it did not end by itself: it was cut at the length limit (`length`) or filtered (`content_filter`), for
+   * example. One of which nothing was left has no text.
+   */
+  readonly finishReason?: Message['finishReason']
+  /** The name of the engine that gave the answer, if it has one. */
+  readonly agent?: string
   /** With `metadata`. */
   readonly metadata?: JsonObject
 }
@@ -83,6 +96,10 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly progress?: JsonValue
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
+  /** The last question that the call asked, and its answer once there is one. With `by`: who answered. */
+  readonly question?: CallQuestion
+  /** What somebody decided about the call. With `by`: who; with `tool_arguments`: which arguments, if they are not those of the model. */
+  readonly approval?: CallApproval
 }
 
 /** A question to the user as a browser sees it. */
@@ -92,6 +109,8 @@ export interface ShownQuestion {
   readonly question: string
   /** Choices, or anything else that its handler passed on. */
   readonly options: JsonObject
+  /** What the answer names (`answers`). */
+  readonly ticket?: string
 }
 
 /** Where the answer under way goes. */
@@ -100,6 +119,8 @@ export interface ViewCursor {
   readonly next: number
   /** Where its last block of text begins; -1 if that is not known. Absent when no block is open. */
   readonly block?: number
+  /** The name of the engine that writes it. */
+  readonly agent?: string
 }
 
 const viewOptions = optionsOf(viewChecks)
@@ -117,31 +138,47 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
   const { messages, tools } = shownThread(session, next, shows)
   const { pendingQuestion: question, pendingToolCallId: toolCallId, error } = session
   const isOpen = question !== undefined && toolCallId !== undefined
+  const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
   const isPartial = messages.at(-1)?.partial === true && (messages.at(-1)?.index ?? 0) >= next
   return defined<SessionView>({
     status: session.status,
     messages,
     tools,
     pendingQuestion: isOpen
-      ? { toolCallId, question, options: viewQuestion(session.pendingQuestionOptions ?? {}) }
+      ? defined<ShownQuestion>({
+          toolCallId,
+          question,
+          options: viewQuestion(session.pendingQuestionOptions ?? {}),
+          ticket: tickets.get(toolCallId),
+        })
       : undefined,
-    pendingApprovals: session.pendingApprovals.map((call) => viewApproval(call, shows)),
-    pendingToolCalls: session.pendingToolCalls.map((call) => viewCall(call, shows)),
+    pendingApprovals: session.pendingApprovals.map((call) =>
+      viewApproval({ ...call, ticket: tickets.get(call.id) }, options),
+    ),
+    pendingToolCalls: session.pendingToolCalls.map((call) =>
+      viewWaiting(call, tickets.get(call.id), shows),
+    ),
     haltedReason: session.haltedReason,
     error: error && viewError(error, shows),
     metadata: shows('metadata') ? session.metadata : undefined,
     cursor: isUnderWay
-      ? defined<ViewCursor>({ next, block: isPartial ? -1 : undefined })
+      ? defined<ViewCursor>({
+          next,
+          block: isPartial ? -1 : undefined,
+          agent: session.run?.agent,
+        })
       : undefined,
   })
 }
 
 /** The messages of a thread that are shown, and its tool calls. `next` is the place of the answer under way. */
 function shownThread(
-  { thread, run, status }: Session,
+  session: Session,
   next: number,
   shows: Shows,
 ): Pick<SessionView, 'messages' | 'tools'> {
+  const { thread, run, status } = session
+  const records = ownRecords(session)
   const messages: ShownMessage[] = []
   const tools: ShownTool[] = []
   /** The place in `tools` of the last call with an id. */
@@ -165,7 +202,19 @@ function shownThread(
     if (role === 'assistant') answeredAt = index
     for (const call of toolCalls) {
       places.set(call.id, tools.length)
-      tools.push({ ...viewCall(call, shows), messageId: messageId(index) })
+      const { question, approval } = records[tools.length] ?? {}
+      tools.push(
+        defined<ShownTool>({
+          ...viewCall(call, shows),
+          messageId: messageId(index),
+          question: question && shownQuestion(question, shows),
+          // What a policy decided is in no command, so that a page which follows the run does not know more.
+          approval:
+            approval !== undefined && approval === noteOf(session, call.id)?.approval
+              ? shownApproval(approval, shows)
+              : undefined,
+        }),
+      )
     }
     // A call that was started or waits has no result yet, whatever the model would read now.
     const isOpen =
@@ -175,6 +224,25 @@ function shownThread(
   })
   for (const message of run?.late ?? []) end(message.metadata?.['lateResultOf'], message)
   return { messages, tools }
+}
+
+function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows): CallQuestion {
+  return defined<CallQuestion>({
+    ...question,
+    options: options && viewQuestion(options),
+    by: shows('by') ? by : undefined,
+  })
+}
+
+function shownApproval(
+  { by, arguments: args, ...approval }: CallApproval,
+  shows: Shows,
+): CallApproval {
+  return defined<CallApproval>({
+    ...approval,
+    by: shows('by') ? by : undefined,
+    arguments: shows('tool_arguments') ? args : undefined,
+  })
 }
 
 /** The marks of a call that has no result. */
@@ -195,7 +263,7 @@ function shownMessage(message: Message, index: number, shows: Shows): ShownMessa
   const isOwn = isUsersOwn(message) || isAnswer || isLate
   if (role !== 'assistant' && !isOwn && !shows('system')) return undefined
   const given = isAnswer ? { ...message, content: givenAnswer(message) } : message
-  const { content, sources, metadata: own } = viewMessage(given, shows)
+  const { content, sources, finishReason, agent, metadata: own } = viewMessage(given, shows)
   const parts = typeof content === 'string' ? [] : content
   const images = parts.flatMap((part) => (part.type === 'image' ? part.image : []))
   const files = parts.flatMap((part) => (part.type === 'file' ? part.file : []))
@@ -212,10 +280,13 @@ function shownMessage(message: Message, index: number, shows: Shows): ShownMessa
     reasoning: thoughts.length === 0 ? undefined : thoughts.join(''),
     at: messageTime(message),
     partial: metadata['partial'] === true ? true : undefined,
+    finishReason,
+    agent,
     metadata: own,
   })
+  if (role !== 'assistant' || toolCalls !== undefined || finishReason !== undefined) return shown
   const hasContent = shown.text !== '' || images.length + files.length + thoughts.length > 0
-  return role !== 'assistant' || hasContent || toolCalls !== undefined ? shown : undefined
+  return hasContent ? shown : undefined
 }
 
 function messageId(index: number): string {

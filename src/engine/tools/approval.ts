@@ -52,7 +52,7 @@ function isSettled<T>(values: readonly (T | Promise<T>)[]): values is readonly T
 }
 
 /** What an approval is about. */
-interface Asked extends Pick<ToolRun, 'approve' | 'context'> {
+interface Asked extends Pick<ToolRun, 'approve' | 'context' | 'clock'> {
   readonly args: ToolCall['arguments']
   /** What becomes of the call if it may run. */
   readonly approved: Judged
@@ -62,16 +62,17 @@ interface Asked extends Pick<ToolRun, 'approve' | 'context'> {
 async function approval(
   call: ToolCall,
   tool: Tool,
-  { approve, context: fresh, args, approved }: Asked,
+  { approve, context: fresh, clock, args, approved }: Asked,
 ): Promise<Judged> {
   const context = fresh()
+  const asked = (reason?: string): StreamEvent => approvalEvent(call, clock.now(), reason)
   try {
     if (approve === undefined) {
       const { needsApproval } = tool
       // Only a clear no runs the call.
       const needed: unknown =
         typeof needsApproval === 'function' ? await needsApproval(args, { context }) : true
-      return needed === false ? approved : asked(call)
+      return needed === false ? approved : asked()
     }
     const verdict: unknown = await approve(copyOf(call), { tool: readOnly(tool), context })
     if (verdict === 'run') return approved
@@ -79,19 +80,18 @@ async function approval(
       return deniedEvent(call, verdict['deny'])
     }
     return asked(
-      call,
       verdict === 'ask'
         ? undefined
         : `the approve policy must return 'run', 'ask' or {deny: reason}`,
     )
   } catch (thrown) {
     const what = approve === undefined ? 'needsApproval' : 'the approve policy'
-    return asked(call, `${what} threw: ${messageOf(thrown)}`)
+    return asked(`${what} threw: ${messageOf(thrown)}`)
   }
 }
 
 /** A call that waits for approval. */
-function asked(call: ToolCall, reason?: string): StreamEvent {
+function approvalEvent(call: ToolCall, at: number, reason?: string): StreamEvent {
   const { id: toolCallId, name: toolName } = call
   return defined<ApprovalRequested>({
     type: 'approval_requested',
@@ -99,6 +99,7 @@ function asked(call: ToolCall, reason?: string): StreamEvent {
     toolName,
     call,
     reason,
+    at,
   })
 }
 

@@ -12,7 +12,13 @@ import { executeTool, type Execution, type ToolOutcome } from './execute.ts'
 import { toolFailure } from './failed-calls.ts'
 import { plainJson } from './json.ts'
 import { answerCall, type Answer, type AnswerEvent } from './results.ts'
-import { callFacts, defaultMaxConcurrency, startEvent, type ToolRun } from './tool-run.ts'
+import {
+  callFacts,
+  defaultMaxConcurrency,
+  startEvent,
+  timeoutOf,
+  type ToolRun,
+} from './tool-run.ts'
 
 /** A batch of calls as a source of events. */
 interface ToolBatches extends BatchSource {
@@ -175,7 +181,7 @@ function announceNext(live: LiveBatch): void {
   if (free <= 0 || live.reached === live.calls.length || stopsHere(live)) return
   live.announced = live.calls.slice(live.reached, live.reached + free)
   live.reached += live.announced.length
-  live.events.push(...live.announced.map(startEvent))
+  live.events.push(...live.announced.map((call) => startEvent(call, live.run)))
 }
 
 function stopsHere(live: LiveBatch): boolean {
@@ -196,8 +202,7 @@ function openCall(live: LiveBatch, call: ToolCall): Execution {
   const { run } = live
   const tool = run.tools.get(call.name)
   const startedAt = run.clock.now()
-  // An agent takes the time that it takes, unless it was told.
-  const timeoutMs = tool?.timeoutMs ?? (tool?.agent === undefined ? run.timeoutMs : Infinity)
+  const timeoutMs = timeoutOf(tool, run)
   const deadline = startedAt + timeoutMs
   const execution: Execution = {
     call,
@@ -333,7 +338,8 @@ function answer(live: LiveBatch, execution: Execution, outcome: ToolOutcome): vo
 
 /** The agent inside a call waits: what it waits for is told, and the call stays open. */
 function suspendCall(live: LiveBatch, { trace }: Execution, { events, status }: Waits): void {
-  live.events.push(...events)
+  const at = live.run.clock.now()
+  live.events.push(...events.map((event) => ({ ...event, at })))
   live.answered++
   live.onChange()
   if (isOver(live)) settleDown(live)
@@ -347,8 +353,9 @@ function closeCall(live: LiveBatch, execution: Execution, answered: Answer): voi
   const { call, run, startedAt, trace } = execution
   const { result, outcome: signal, event, error } = answered
   const { id, name } = call
-  const durationMs = run.clock.now() - startedAt
-  const completed = { type: 'tool_execution_completed', id, name, result, durationMs } as const
+  const at = run.clock.now()
+  const durationMs = at - startedAt
+  const completed = { type: 'tool_execution_completed', id, name, result, durationMs, at } as const
   live.events.push(signal === undefined ? completed : { ...completed, outcome: signal }, event)
   live.answered++
   live.onChange()

@@ -25,7 +25,7 @@ import { withinSpan } from '../model-call/engine.ts'
 import { isToolHelp } from './compact-tools.ts'
 import { disown, messageOf, noSuchTool, toolFailure } from './failed-calls.ts'
 import { plainJson } from './json.ts'
-import type { ToolRun } from './tool-run.ts'
+import { keyFor, type ToolRun } from './tool-run.ts'
 
 /**
  * Runs one call: checks its arguments, calls the handler, reads what it returned. Never throws and never rejects.
@@ -225,13 +225,13 @@ function placed({ message, path = [] }: SchemaIssue): readonly Issue[] {
 /** What a handler gets beside its arguments. */
 function handlerOptions(execution: Execution): HandlerOptions {
   const { call, run, control, progress, trace } = execution
-  const { context, sessionId, requestId, engine, keyOf, answers } = run
+  const { context, sessionId, requestId, engine, answers } = run
   const answer = answers?.get(call.id)
   const options: HandlerOptions = {
     signal: control.signal,
     context: context(),
     toolCall: copyOf(call),
-    idempotencyKey: keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`,
+    idempotencyKey: keyFor(call, run),
     progress,
     sessionId,
     requestId,

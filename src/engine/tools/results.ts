@@ -32,12 +32,19 @@ export function answerCall(
     case 'halt':
       return answerValue(execution, outcome.result, outcome.reason)
     case 'ask_user': {
-      const { id, name } = execution.call
+      const { call, run } = execution
       const { question, options } = outcome
       return {
         result: { ok: null },
         outcome: { type: 'ask_user', question, options },
-        event: { type: 'ask_user_requested', toolCallId: id, toolName: name, question, options },
+        event: {
+          type: 'ask_user_requested',
+          toolCallId: call.id,
+          toolName: call.name,
+          question,
+          options,
+          at: run.clock.now(),
+        },
       }
     }
     case 'error':

@@ -2,9 +2,10 @@ import type { Clock } from '../../core/base/clock.ts'
 import type { NewId } from '../../core/base/ids.ts'
 import type { RunTrace, SpanFacts } from '../../core/base/telemetry.ts'
 import type { Engine, EngineContext } from '../../core/contracts/engine.ts'
-import type { ApprovePolicy, OnToolError } from '../../core/contracts/options.ts'
+import type { ApprovePolicy, OnToolError, RetryOption } from '../../core/contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../../core/contracts/tool.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Part, ToolCall } from '../../core/types/message.ts'
 import type { RunProgress } from '../../core/types/session.ts'
@@ -25,6 +26,8 @@ export interface ToolRun {
   readonly onToolError: OnToolError
   /** Decides which calls run. Absent: those of tools without `needsApproval`. */
   readonly approve?: ApprovePolicy | undefined
+  /** How often `reconcile` is asked again when it throws. Absent: the default policy. */
+  readonly retry?: RetryOption | undefined
   /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
   readonly keyOf?: ((call: ToolCall) => string) | undefined
   /** The sessions of agents inside calls that an earlier run entered, by call. */
@@ -71,10 +74,32 @@ export function canRun(call: ToolCall, tool?: Tool, executor?: ToolExecutor): bo
   return handler !== undefined || isCallersCall(tool, call)
 }
 
-/** The event before a call runs. */
-export function startEvent({ id, name, arguments: args }: ToolCall): StreamEvent {
-  return { type: 'tool_execution_started', id, name, arguments: args }
+/** The same on every run of a call. */
+export function keyFor(call: ToolCall, { keyOf, requestId }: ToolRun): string {
+  return keyOf?.(call) ?? `${requestId ?? 'call'}:${call.id}`
 }
+
+/** How long a call may take. An agent takes the time that it takes, unless it was told. */
+export function timeoutOf(tool: Tool | undefined, run: Pick<ToolRun, 'timeoutMs'>): number {
+  return tool?.timeoutMs ?? (tool?.agent === undefined ? run.timeoutMs : Infinity)
+}
+
+/** The event before a call runs. It says what a later run has to know of the tool of this build. */
+export function startEvent({ id, name, arguments: args }: ToolCall, run: ToolRun): StreamEvent {
+  const tool = run.tools.get(name)
+  const timeoutMs = timeoutOf(tool, run)
+  return defined<ToolStarted>({
+    type: 'tool_execution_started',
+    id,
+    name,
+    arguments: args,
+    at: run.clock.now(),
+    timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs,
+    idempotent: tool?.idempotent === true ? true : undefined,
+  })
+}
+
+type ToolStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
 
 /** What telemetry says of a call at its start. */
 export function callFacts(

@@ -2,6 +2,7 @@ import { frozen } from '../../core/base/frozen.ts'
 import type { EngineContext } from '../../core/contracts/engine.ts'
 import {
   type NeedsApproval,
+  type Reconcile,
   type ResultOf,
   type Tool,
   type ToolHandler,
@@ -13,6 +14,7 @@ import { validateTool } from '../../core/schema/validate.ts'
 import { defined, isObject, keysOf } from '../../core/types/guards.ts'
 import type { FromSchema } from '../../core/types/infer-schema.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { ToolCall } from '../../core/types/message.ts'
 import type { ToolSpec } from '../../core/types/request.ts'
 import {
   isStandardSchema,
@@ -123,6 +125,11 @@ interface ToolOptions<
   readonly timeoutMs?: number | undefined
   /** Running it twice is harmless. */
   readonly idempotent?: boolean | undefined
+  /**
+   * Says what became of a call that was started and left no result, before the model is told that it was interrupted. Like
+   * `needsApproval` it knows the context that the handler needs if it is written after it.
+   */
+  readonly reconcile?: Reconcile<ToolCall<Name, WrittenArgs<Args, Schema>>, Needs> | undefined
   /** Ask the provider to enforce the schema, if it supports that. */
   readonly strict?: boolean | undefined
   /** Settings of one provider for this tool alone, such as a cache breakpoint. */
@@ -142,6 +149,7 @@ const toolOptionKeys = /* @__PURE__ */ keysOf<
   summary: true,
   timeoutMs: true,
   idempotent: true,
+  reconcile: true,
   strict: true,
   providerOptions: true,
 })

@@ -6,6 +6,7 @@ import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
 import {
+  isBlank,
   messageParts,
   messageText,
   type Message,
@@ -35,7 +36,7 @@ interface MessageContext {
  * Renders a conversation: system messages move to `system`, consecutive messages of one role are merged into one turn, and
  * tool results come first in the user's turn.
  *
- * Everything in a legal thread is sent, except reasoning of another provider and reasoning that was cut before it was
+ * Everything in a legal thread is sent, except answers without content, reasoning of another provider and reasoning that was cut before it was
  * signed. Images and files of the assistant, which the API does not take, open the user's next turn.
  */
 export function renderMessages(
@@ -45,7 +46,7 @@ export function renderMessages(
   const { provider, prefill } = context
   const system = messages.filter(({ role }) => role === 'system')
   const turns = renderTurns(
-    messages.filter(({ role }) => role !== 'system'),
+    messages.filter((message) => message.role !== 'system' && !isBlank(message)),
     provider,
   )
   // The API requires a message: instructions without one are sent as the user's.

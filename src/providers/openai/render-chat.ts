@@ -3,6 +3,7 @@ import { assertNever, defined, merged } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, InlineFile, MediaFile } from '../../core/types/media.ts'
 import {
+  isBlank,
   messageText,
   type ImageDetail,
   type Message,
@@ -124,6 +125,7 @@ function renderFormat({ type = '', ...format }: JsonObject): JsonObject {
   return type === 'json_schema' ? { type, json_schema: format } : { type }
 }
 
+/** The messages as they are sent, without answers that have no content. */
 function renderChatMessages(
   messages: readonly Message[],
   options: RenderOptions,
@@ -132,6 +134,7 @@ function renderChatMessages(
   const rendered: JsonObject[] = []
   let attached: JsonObject[] = []
   for (const message of messages) {
+    if (isBlank(message)) continue
     if (message.role === 'tool') {
       const result = renderToolResult(message, options, ids)
       rendered.push(result.message)

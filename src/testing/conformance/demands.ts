@@ -196,13 +196,15 @@ export const contract = {
   sentOnce: 'One call sends one request, and everything in it once.',
   messages:
     'Messages are sent in their order, with the role of their author, part by part, as they were written.',
+  blank:
+    'An answer without content and calls, such as one that was filtered, is left out: providers refuse it.',
   toolsSent: 'A tool is sent with its name, its whole description and its whole schema.',
   callsSent:
     'A call goes back to the model with its id, its name and its arguments; a result with the id of its call.',
   settings:
     'A setting of the request is sent as it is given, or it is named in `warnings`, or the call is refused. A setting that the request does not have is not sent.',
   private:
-    '`metadata`, `sources` and the options of other providers are never sent. A call sends nothing of another call.',
+    '`metadata`, `sources`, `agent` and `finishReason` of messages and the options of other providers are never sent. A call sends nothing of another call.',
   ownOptions:
     'The `providerOptions` of the provider are sent, wherever they are: of the request, a message, a part or a tool. Those of other providers never are.',
   mediaSent: 'Images and files of a message are sent whole, in their place among its parts.',

@@ -17,7 +17,8 @@ import {
   type ChatFixture,
   type ChatHarness,
 } from './harness.ts'
-import { isBefore, placesOf, readSent, type Sent } from './sent.ts'
+import { changesOf, isBefore, placesOf, readSent, type Sent } from './sent.ts'
+import { isCallRecord } from './stream-requests.ts'
 
 /** What is easily lost of a request: characters, repetitions, sizes, turns without text, and what belongs to one part alone. */
 export const requestDetailCases: readonly ChatCase[] = [
@@ -64,6 +65,34 @@ export const requestDetailCases: readonly ChatCase[] = [
           contract: 'messages',
         })
       }),
+  },
+  {
+    name: 'an answer without content is left out',
+    capability: 'requests',
+    async run(harness) {
+      const record = (blank: readonly Message[]): Promise<Sent | undefined> =>
+        play(harness, hello, async (fixture) => {
+          if (isCallRecord(fixture)) return undefined
+          return sentFor(fixture, [
+            { role: 'user', content: 'a question that was filtered' },
+            ...blank,
+            { role: 'user', content: 'another question' },
+            ...blank,
+          ])
+        })
+      const whole = await record([])
+      const sent = await record([
+        { role: 'assistant', content: '', finishReason: 'content_filter' },
+      ])
+      if (whole === undefined || sent === undefined) return
+      const [change] = changesOf(whole, sent)
+      demand(change === undefined, {
+        problem: 'an answer without content and calls was sent',
+        expected: 'the same request as without it',
+        received: change,
+        contract: 'blank',
+      })
+    },
   },
   {
     name: 'a long conversation is sent whole',

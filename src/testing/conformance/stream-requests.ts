@@ -797,7 +797,7 @@ export const settingCases: readonly ChatCase[] = [
 ]
 
 /** A fake sends nothing: what its harness shows is the call itself, with all that the call has. */
-function isCallRecord({ adapter }: ChatFixture): boolean {
+export function isCallRecord({ adapter }: ChatFixture): boolean {
   return adapter.provider === 'fake'
 }
 
@@ -810,6 +810,8 @@ const privateTexts = {
   'metadata of the request': 'private-request',
   'metadata of a message': 'private-message',
   'sources of a message': 'private-source',
+  'the name of the engine of an answer': 'private-agent',
+  'why an answer ended': 'content_filter',
 }
 
 function privateRequest(fixture: { readonly model: string }): ModelRequest {
@@ -819,6 +821,8 @@ function privateRequest(fixture: { readonly model: string }): ModelRequest {
       role: 'assistant',
       content: 'A poet.',
       metadata: { 'private-message': true },
+      agent: 'private-agent',
+      finishReason: 'content_filter',
       sources: [
         { type: 'url', url: 'https://example.com/private-source', title: 'private-source' },
       ],

@@ -255,6 +255,7 @@ function sampleOptions(signal: AbortSignal = new AbortController().signal): Hand
     requestId: 'run-1',
     engine: {
       [engineBrand]: true,
+      name: undefined,
       provider: undefined,
       model: 'a-model',
       imageModel: undefined,

@@ -42,7 +42,8 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  * was saved is parsed and resumed by a new engine. Every resumed run must end with the thread and the status of the uncut run.
  *
  * A handler whose result was stored must not run again. A handler that was started and has no result may run again only if its tool
- * is `idempotent`; otherwise its call must be answered as interrupted. Rejects with the first cut that diverges.
+ * is `idempotent`, or says by its `reconcile` that the call has had no effect; otherwise its call must be answered as interrupted, unless
+ * `reconcile` has the result. Rejects with the first cut that diverges.
  *
  * The tools of agents inside the tools are counted too, and those of engines that a `handoff` leads to. The model of such an engine is not told where it goes on, so it has to answer by
  * its request: `fake({ script: (request) => … })`.
@@ -52,15 +53,15 @@ import { createScriptCursor, type ScriptInput } from './script.ts'
  */
 export async function crashAtEveryEvent(scenario: CrashScenario): Promise<CrashReport> {
   assertValid('invalid_options', checkScenario(scenario))
-  const runs: Runs = new Map()
+  const runs = noRuns()
   const uncut = await rehearse(scenario, Number.POSITIVE_INFINITY, runs)
   checkUncut(uncut, scenario)
   for (let cut = 1; cut <= uncut.moments; cut++) {
-    const cutRuns: Runs = new Map()
+    const cutRuns = noRuns()
     checkCut(scenario, { uncut, resumed: await rehearse(scenario, cut, cutRuns), cut }, cutRuns)
   }
   const toolRuns: Record<string, number> = {}
-  for (const { tool, times } of runs.values()) {
+  for (const { tool, times } of runs.handlers.values()) {
     toolRuns[tool.name] = (toolRuns[tool.name] ?? 0) + times
   }
   const { events, moments: cuts, toolErrors, session } = uncut
@@ -107,16 +108,11 @@ function checkUncut(uncut: Ending, scenario: CrashScenario): void {
 
 /** Runs a scenario to its end, with a crash at the moment `cut`. */
 async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promise<Ending> {
-  const ran = (tool: Tool, run: string): void => {
-    const known = runs.get(run)
-    if (known === undefined) runs.set(run, { tool, times: 1 })
-    else known.times++
-  }
   await scenario.before?.(Number.isFinite(cut) ? cut : 0)
-  const first = startLife(scenario, 0, ran)
+  const first = startLife(scenario, 0, runs)
   const before = await live(scenario, first, undefined, cut)
   if (before.ended) return before
-  const second = startLife(scenario, before.completedCalls, ran)
+  const second = startLife(scenario, before.completedCalls, runs)
   const saved = before.saved === undefined ? undefined : parseSession(before.saved)
   const after = await live(scenario, second, saved, Number.POSITIVE_INFINITY)
   const { started, at, completedCalls: resumedAfter } = before
@@ -145,7 +141,7 @@ export interface CrashScenario {
   readonly options?: CallOptions | undefined
   /**
    * The clock of the engine that plays `scripts` (the real one). A virtual clock makes retries and waits of a
-   * scenario take no time.
+   * scenario take no time, also the wait for the deadline of a call whose `reconcile` says `not_done`.
    */
   readonly clock?: Clock | undefined
   /** Required if the run asks the user, waits for approval, or leaves tool calls to the caller. */
@@ -208,8 +204,23 @@ export interface CrashReport {
   readonly toolErrors?: readonly ErrorData[]
 }
 
-/** The tool of each call, and how often its handler ran. A handler that asked to be called again runs once for each answer. */
-type Runs = Map<string, { readonly tool: Tool; times: number }>
+/** What the tools of the lives of a run did. */
+interface Runs {
+  /** How often the handler of each call ran. One that asked to be called again runs once for each answer. */
+  readonly handlers: Map<string, HandlerRuns>
+  /** What `reconcile` said last of each call that it was asked about. It is absent if that failed. */
+  readonly reconciled: Map<string, 'done' | 'not_done'>
+}
+
+interface HandlerRuns {
+  readonly id: string
+  readonly tool: Tool
+  times: number
+}
+
+function noRuns(): Runs {
+  return { handlers: new Map(), reconciled: new Map() }
+}
 
 /** A run that was cut and resumed, beside the one that was not. */
 interface CutRun {
@@ -249,10 +260,11 @@ function checkCut(scenario: CrashScenario, run: CutRun, runs: Runs): void {
   if (lost.size === 0 && resumed.session.status !== uncut.session.status) {
     fail('its status', uncut.session.status, resumed.session.status)
   }
-  for (const [id, { tool, times }] of runs) {
+  for (const [run, { id, tool, times }] of runs.handlers) {
     // An agent is entered again, and goes on where it was.
-    if (times > 1 && !tool.idempotent && tool.agent === undefined)
-      fail(`${tool.name} ran ${times} times for call ${id}`, 1, times)
+    if (tool.idempotent || tool.agent !== undefined) continue
+    const most = runs.reconciled.get(id) === 'not_done' ? 2 : 1
+    if (times > most) fail(`${tool.name} ran ${times} times for call ${run}`, most, times)
   }
 }
 
@@ -299,8 +311,10 @@ function answerTexts({ thread }: Session): readonly string[] {
 }
 
 /** The calls that may be answered as interrupted: they were started, have no result, and must not run twice. */
-function lostCalls({ started }: Ending, runs: Runs): ReadonlySet<string> {
-  return new Set(started.filter((id) => runs.get(id)?.tool.idempotent !== true))
+function lostCalls({ started }: Ending, { reconciled }: Runs): ReadonlySet<string> {
+  return new Set(
+    started.flatMap(({ id, idempotent }) => (idempotent || reconciled.has(id) ? [] : id)),
+  )
 }
 
 /**
@@ -365,16 +379,12 @@ interface Life {
   scriptsLeft(): number
 }
 
-/** Starts a life in which the model continues after this number of completed calls. `ran` is called for every run of a handler. */
-function startLife(
-  scenario: CrashScenario,
-  completedBefore: number,
-  ran: (tool: Tool, run: string) => void,
-): Life {
+/** Starts a life in which the model continues after this number of completed calls. Its tools note what they do. */
+function startLife(scenario: CrashScenario, completedBefore: number, runs: Runs): Life {
   const { scripts, engine } = scenario
   const countedTools = (tools: readonly Tool[]): readonly Tool[] => {
     const places = new Map<string | undefined, string>()
-    return tools.map((tool) => counted(tool, ran, places))
+    return tools.map((tool) => counted(tool, runs, places))
   }
   if (engine !== undefined) {
     const made = engine(completedBefore)
@@ -415,19 +425,15 @@ function realLife(engine: Engine, tools: readonly Tool[], completedBefore: numbe
 }
 
 /**
- * A tool that reports the runs of its handler, by the call and the answer that it was given. So do the tools of an agent, and those of an
- * engine that is handed the conversation. `places` are the calls that the agents are in, by their sessions.
+ * A tool that notes the runs of its handler, by the call and the answer that it was given, and what its `reconcile` said. So do the tools of
+ * an agent, and those of an engine that is handed the conversation. `places` are the calls that the agents are in, by their sessions.
  */
-function counted(
-  tool: Tool,
-  ran: (tool: Tool, run: string) => void,
-  places: Map<string | undefined, string>,
-): Tool {
-  const { handler, agent, handoff } = tool
+function counted(tool: Tool, runs: Runs, places: Map<string | undefined, string>): Tool {
+  const { handler, agent, handoff, reconcile } = tool
   if (handler === undefined) return tool
   const countedEngine = (engine: Engine): Engine =>
     extendEngine(engine, {
-      tools: engineParts(engine).tools.map((inner) => counted(inner, ran, places)),
+      tools: engineParts(engine).tools.map((inner) => counted(inner, runs, places)),
     })
   return {
     ...tool,
@@ -440,10 +446,28 @@ function counted(
       const id = `${places.get(sessionId) ?? ''}${toolCall.id}`
       // The session of an agent has the key of its call.
       places.set(idempotencyKey, `${id}/`)
-      ran(tool, answer === undefined ? id : `${id} with ${text(answer)}`)
+      const run = answer === undefined ? id : `${id} with ${text(answer)}`
+      const known = runs.handlers.get(run)
+      if (known === undefined) runs.handlers.set(run, { id, tool, times: 1 })
+      else known.times++
       return handler(args, options)
     },
+    ...(reconcile && {
+      reconcile: async (call, options) => {
+        const id = `${places.get(sessionOf(options.idempotencyKey)) ?? ''}${call.id}`
+        runs.reconciled.delete(id)
+        const answer = await reconcile(call, options)
+        if (answer === 'not_done') runs.reconciled.set(id, answer)
+        else if (isObject(answer)) runs.reconciled.set(id, 'done')
+        return answer
+      },
+    }),
   }
+}
+
+/** The session in the key of a call. The place of the answer and the call follow it, and a colon is before each. */
+function sessionOf(idempotencyKey: string): string {
+  return idempotencyKey.split(':').slice(0, -2).join(':')
 }
 
 /** The state at the end of a life. */
@@ -464,7 +488,7 @@ interface Ending {
   /** How many had completed when it was resumed. */
   readonly resumedAfter: number
   /** The calls whose start was saved, and whose result was not. */
-  readonly started: readonly string[]
+  readonly started: readonly OpenStart[]
   /** The number of tool calls that ended, and the errors of those that failed. */
   readonly toolCalls: number
   readonly toolErrors: readonly ErrorData[]
@@ -601,7 +625,13 @@ function note(life: Life, { type }: StreamEvent): void {
   else if (type === 'message_completed' || type === 'error') life.onCall('ended')
 }
 
-function openCalls({ run, thread }: Session): readonly string[] {
+/** A call that was started and has no result, and whether its tool said then that it may run twice. */
+interface OpenStart {
+  readonly id: string
+  readonly idempotent: boolean
+}
+
+function openCalls({ run, thread }: Session): readonly OpenStart[] {
   const marked = new Set(
     thread.messages
       .filter(({ metadata }) => metadata?.['interrupted'] === true)
@@ -609,9 +639,14 @@ function openCalls({ run, thread }: Session): readonly string[] {
   )
   for (const { call, late } of run?.decisions ?? []) if (late === true) marked.add(call.id)
   const stored = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
-  const own = (run?.started ?? []).filter((id) => marked.has(id) && !stored.has(id))
+  const repeatable = new Set(
+    run?.starts?.flatMap(({ toolCallId, idempotent }) => (idempotent === true ? toolCallId : [])),
+  )
+  const own = (run?.started ?? [])
+    .filter((id) => marked.has(id) && !stored.has(id))
+    .map((id) => ({ id, idempotent: repeatable.has(id) }))
   const inner = Object.entries(run?.inner ?? {}).flatMap(([callId, agent]) =>
-    openCalls(agent).map((id) => `${callId}/${id}`),
+    openCalls(agent).map(({ id, idempotent }) => ({ id: `${callId}/${id}`, idempotent })),
   )
   return [...own, ...inner]
 }

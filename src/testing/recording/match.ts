@@ -27,7 +27,8 @@ export function matchable(request: ModelRequest): JsonObject {
 }
 
 function matchableMessage(message: Message, numbered: (id: string) => string): object {
-  const { metadata: _metadata, toolCallId, toolCalls, ...rest } = message
+  const { metadata: _metadata, finishReason: _reason, agent: _agent, ...sent } = message
+  const { toolCallId, toolCalls, ...rest } = sent
   const renamed = (call: ToolCall): ToolCall => ({ ...call, id: numbered(call.id) })
   return {
     ...rest,

@@ -36,7 +36,9 @@ function bodyOf(request: kit.NamedRequest, context: kit.RenderContext): JsonObje
     stream,
     ...kit.requestSettings(request, parameters, context),
     effort: kit.nearestEffort(request, ['none', 'low', 'high'], context),
-    turns: messages.map((message) => turnOf(message, provider)),
+    turns: messages
+      .filter((message) => !kit.isBlank(message))
+      .map((message) => turnOf(message, provider)),
     choose: toolChoice,
     tools: tools.map((tool, index) => {
       const { name, description: about } = tool

@@ -37,6 +37,11 @@ const call = { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }
 /** An event of each kind, what a line of `--events` says of it, and what a chat shows. */
 const rows: readonly (readonly [StreamEvent, string, string])[] = [
   [{ type: 'message_started', requestId: 'r1', provider: 'fake', model: 'm' }, 'fake m', ''],
+  [
+    { type: 'message_started', requestId: 'r1', provider: 'fake', model: 'm', agent: 'Desk\u0007' },
+    'Desk\u0007 fake m',
+    'Desk:\n',
+  ],
   [{ type: 'text_delta', delta: 'Hi' }, '"Hi"', 'Hi\n'],
   [{ type: 'text_completed', text: 'Hi.' }, '"Hi."', ''],
   [{ type: 'reasoning_delta', delta: 'Hm' }, '"Hm"', '(thinks) Hm\n'],
@@ -58,6 +63,16 @@ const rows: readonly (readonly [StreamEvent, string, string])[] = [
   [
     { type: 'message_completed', message, finishReason: 'stop', usage },
     'stop · 3 in, 2 out tokens',
+    '',
+  ],
+  [
+    { type: 'message_completed', message, finishReason: 'length' },
+    'length',
+    '  (cut at the length limit)\n',
+  ],
+  [
+    { type: 'message_completed', message, finishReason: 'other', metadata: { paused: true } },
+    'other',
     '',
   ],
   [

@@ -51,6 +51,28 @@ test('a completed session: who said what, and what is legal next', async () => {
   )
 })
 
+test('an answer says who gave it and why it ended, also if nothing is left of it', async () => {
+  const call = { id: 'c1', name: 'weather', arguments: {} }
+  const messages = [
+    user('one'),
+    { ...assistant('half'), agent: 'Desk', finishReason: 'length' } as const,
+    user('two'),
+    { ...assistant(''), finishReason: 'content_filter' } as const,
+    { ...assistant('', { toolCalls: [call] }), agent: 'Expert' },
+    { role: 'tool', toolCallId: 'c1', content: '21' } as const,
+  ]
+  const text = await shown(Session.create({ id: 's1', messages }))
+  expect(text.split('\n').slice(2, 9)).toEqual([
+    'user      one',
+    'assistant half (Desk, cut at the length limit)',
+    'user      two',
+    'assistant (filtered)',
+    'assistant (Expert)',
+    '          calls weather {} (c1)',
+    'tool      c1 → 21',
+  ])
+})
+
 test('a session that waits for tools names the calls', async () => {
   const call = { id: 'c1', name: 'weather', arguments: { city: 'Ghent' } }
   const engine = createEngine({

@@ -293,6 +293,41 @@ test('a started call is asked about again, and runs once it is approved', async 
   expect(ran).toEqual(['trip', id])
 })
 
+test.each(['recorded', 'fake'] as const)(
+  'a call that was started answers what was recorded on a %s engine, whatever its tool said',
+  async (type) => {
+    const clock = virtualClock({ auto: true })
+    const ran: string[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      schema: { type: 'object' },
+      handler: (_args, { sessionId }) => {
+        ran.push(`${sessionId}`)
+        return 'seen'
+      },
+    })
+    const script = ({ messages }: ModelRequest): Script =>
+      messages.at(-1)?.role === 'tool'
+        ? [['text', 'over']]
+        : [['tool_call', { id: 'c1', name: 'look', arguments: {} }]]
+    const engine = createEngine({ adapter: fake({ script }), tools: [look], clock })
+    const own = desk({ clock, runsEngine: engine, engine })
+    await own.runs.send('trip', 'look')
+    await own.runs.wait('trip')
+    const { entries } = await logOf(own, 'trip')
+    const begun = entries.find(
+      (entry) => 'event' in entry && entry.event.type === 'tool_execution_started',
+    )
+    const played = type === 'fake' ? { type, script: [['text', 'over']] } : { type }
+    const id = await forked(own, 'trip', { event: begun?.id ?? 0, changes: {}, engine: played })
+    await followedOf(own, id)
+    const { thread } = (await detailOf(own, id)).session
+    expect(thread.messages.map(({ content }) => content)).toEqual(['look', '', 'seen', 'over'])
+    expect(ran).toEqual(['trip'])
+  },
+)
+
 test('recorded answers after a change are those to the changed message, wherever the session is forked', async () => {
   const own = await played()
   const { lastEventId, session: origin } = await detailOf(own, 'trip')

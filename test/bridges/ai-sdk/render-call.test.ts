@@ -392,3 +392,25 @@ describe('messages', () => {
     ])
   })
 })
+
+test.each(versions)(
+  '%s: an answer of which the model takes nothing back is left out',
+  async (version) => {
+    const { call } = await sentFor(
+      [
+        user('one'),
+        { role: 'assistant', content: '', finishReason: 'content_filter', agent: 'Desk' },
+        {
+          role: 'assistant',
+          content: [{ type: 'reasoning', text: 'hm', provider: 'another' }],
+          finishReason: 'length',
+        },
+        user('two'),
+      ],
+      {},
+      { version },
+    )
+    expect(call['prompt']).toMatchObject([{ role: 'user' }, { role: 'user' }])
+    expect(JSON.stringify(call)).not.toMatch(/Desk|content_filter|length/)
+  },
+)

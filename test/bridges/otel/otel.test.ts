@@ -8,6 +8,7 @@ import {
   askUser,
   chat,
   createEngine,
+  extendEngine,
   generate,
   generateImage,
   Session,
@@ -185,6 +186,29 @@ describe('spans', () => {
       'error.type': 'not_found',
     })
     expect(status.code).toBe(SpanStatusCode.ERROR)
+  })
+
+  test('an engine with a name names its agent, and that of an agent inside', async () => {
+    bench.listen()
+    const inner = extendEngine(engineOf([done]), { name: 'Researcher' })
+    const research = agentTool({ name: 'research', description: 'Finds.', engine: inner })
+    const outer = engineOf([
+      [['tool_call', { id: 'c', name: 'research', arguments: { prompt: 'x' } }]],
+      done,
+    ])
+    await chat(extendEngine(outer, { name: 'Desk', tools: [research] }), messages)
+    expect(bench.trees()).toEqual([
+      [
+        'invoke_agent Desk',
+        'chat m',
+        ['execute_tool research', ['invoke_agent Researcher', 'chat m']],
+        'chat m',
+      ],
+    ])
+    const { attributes } = bench.span('invoke_agent Desk')
+    expect(attributes['gen_ai.agent.name']).toBe('Desk')
+    // The conventions name no agent on a model call.
+    expect(bench.span('chat m').attributes).not.toHaveProperty('gen_ai.agent.name')
   })
 
   test('an application can add attributes from its metadata, and name its agent', async () => {

@@ -296,3 +296,23 @@ describe('sendAgUi', () => {
     expect((await sendAgUi(runs, 'ada', empty)).status).toBe(400)
   })
 })
+
+test('a client that has nothing is told how the answers before ended', async () => {
+  const scripts: Script[] = [
+    [
+      ['text', 'Half'],
+      ['finish', 'length'],
+    ],
+    [['finish', 'content_filter']],
+    [['text', 'Hi.']],
+  ]
+  const { say, another } = open(fake({ scripts }))
+  for (const words of ['one', 'two', 'three']) await say(words)
+  const other = another([])
+  await other.runAgent()
+  expect(other.messages.filter(({ role }) => role === 'assistant')).toMatchObject([
+    { content: 'Half', metadata: { finishReason: 'length' } },
+    { content: '', metadata: { finishReason: 'content_filter' } },
+    { content: 'Hi.' },
+  ])
+})

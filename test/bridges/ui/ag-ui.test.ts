@@ -1,6 +1,6 @@
 import { HttpAgent, type AgentSubscriber } from '@ag-ui/client'
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest'
-import { createEngine, Session, streamChat, type StreamEvent } from '../../../src/index.ts'
+import { createEngine, handoff, Session, streamChat, type StreamEvent } from '../../../src/index.ts'
 import { fake, virtualClock } from '../../../src/testing.ts'
 import {
   toAgUi,
@@ -264,5 +264,39 @@ describe('read by HttpAgent of @ag-ui/client', () => {
     await running.catch(() => undefined)
     await isClosed
     expect(adapter.openStreams).toBe(0)
+  })
+})
+
+describe('who answered, and why the answer ended', () => {
+  test('are on the messages of a client', async () => {
+    const expert = createEngine({
+      name: 'Expert',
+      adapter: fake({
+        script: () => [
+          ['text', 'Half'],
+          ['finish', 'length'],
+        ],
+      }),
+    })
+    const desk = createEngine({
+      name: 'Desk',
+      adapter: fake({ scripts: [['Wait.', ['tool_call', { id: 'h', name: 'handoff' }]]] }),
+      tools: [handoff(expert)],
+    })
+    const seen = await read(streamChat(desk, 'help'))
+    expect(seen.error).toBeUndefined()
+    expect(seen.agent.messages.filter(({ role }) => role === 'assistant')).toMatchObject([
+      { content: 'Wait.', name: 'Desk' },
+      { content: 'Half', name: 'Expert', metadata: { finishReason: 'length' } },
+    ])
+  })
+
+  test('an answer that was filtered is a message without text', async () => {
+    const adapter = fake({ scripts: [[['finish', 'content_filter']]] })
+    const seen = await read(streamChat(createEngine({ adapter }), 'hi'))
+    expect(seen.error).toBeUndefined()
+    expect(seen.agent.messages).toMatchObject([
+      { role: 'assistant', metadata: { finishReason: 'content_filter' } },
+    ])
   })
 })

@@ -20,6 +20,7 @@ import {
   uiApprovals,
   uiCommands,
   uiPast,
+  type UiAnswerMetadata,
 } from '../../../src/ui.ts'
 import {
   commandFor,
@@ -208,6 +209,12 @@ function answerText(session: Session): string {
   return (turnsOf(session).at(-1)?.answers ?? []).map(messageText).join('')
 }
 
+/** What the metadata of a message says about its last answer. */
+function answerFacts(metadata: unknown): object {
+  const { agent, finishReason } = (metadata ?? {}) as UiAnswerMetadata
+  return { agent, finishReason: finishReason ?? undefined }
+}
+
 /** Plays a plan for a page that stays, and for one that comes back at some event of each run. */
 async function check(chosen: Plan): Promise<number> {
   const engine = engineOf(chosen)
@@ -276,6 +283,10 @@ async function check(chosen: Plan): Promise<number> {
       // They are parts as the reader makes them.
       const parts = saved.parts as unknown as ReadMessage['parts']
       expect(visibleText(parts)).toBe(answerText(session))
+      // A page that has other turns in its messages is told of them together.
+      if (!isDropped && back.length === 1) {
+        expect(answerFacts(back[0]?.metadata)).toEqual(answerFacts(saved.metadata))
+      }
       // A late result is also told where it came.
       const told = visibleCalls(back[0]?.parts ?? [], parts)
       // A stream cannot tell a page that has not seen the request of an approval that it was denied. The call has failed there.

@@ -5,6 +5,7 @@ import {
   askUser,
   createEngine,
   halt,
+  handoff,
   Session,
   streamChat,
   streamGenerate,
@@ -657,3 +658,74 @@ describe('the response', () => {
 async function* from(events: readonly StreamEvent[]): AsyncGenerator<StreamEvent, void> {
   yield* events
 }
+
+describe('who answered, and why the answer ended', () => {
+  const expert = createEngine({
+    name: 'Expert',
+    adapter: fake({
+      script: () => [
+        ['text', 'Half'],
+        ['finish', 'length'],
+      ],
+    }),
+  })
+  const desk = (): Engine =>
+    createEngine({
+      name: 'Desk',
+      adapter: fake({ scripts: [[['tool_call', { id: 'h', name: 'handoff' }]]] }),
+      tools: [handoff(expert)],
+    })
+
+  test.each([5, 6] as const)(
+    'are the metadata of the message of a page with version %i, live and after a reload',
+    async (version) => {
+      const stream = Session.streamStart(desk(), 'help')
+      const live = await readBy(version, toUiMessageStream(stream, { version }))
+      expect(live.errors).toEqual([])
+      expect(live.chunks).toContainEqual({
+        type: 'message-metadata',
+        messageMetadata: { agent: 'Desk' },
+      })
+      expect(live.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'length' })
+      expect(live.message?.metadata).toMatchObject({ agent: 'Expert', finishReason: 'length' })
+      const [, loaded] = toUiMessages(stream.session, { version })
+      expect(loaded?.metadata).toEqual({ agent: 'Expert', finishReason: 'length' })
+      const past = uiPast(stream.session)
+      const again = await readBy(version, toUiMessageStream(nothing(), { version, past }))
+      expect(again.errors).toEqual([])
+      expect(again.message?.metadata).toEqual(loaded?.metadata)
+      expect(again.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'length' })
+    },
+  )
+
+  test('an answer that was filtered is a message without text', async () => {
+    const stream = Session.streamStart(engineOf([['finish', 'content_filter']]), 'hi')
+    const live = await readBy(6, toUiMessageStream(stream))
+    expect(live.errors).toEqual([])
+    expect(live.message).toMatchObject({
+      parts: [{ type: 'step-start' }],
+      metadata: { finishReason: 'content_filter' },
+    })
+    const [, loaded] = toUiMessages(stream.session)
+    expect(loaded).toMatchObject({
+      id: live.message?.id,
+      parts: live.message?.parts,
+      metadata: { finishReason: 'content_filter' },
+    })
+    expect((await validateUIMessages({ messages: [loaded] })).length).toBe(1)
+  })
+
+  test('are left to a caller who gives metadata', async () => {
+    const stream = streamChat(desk(), 'help')
+    const messageMetadata = (): object => ({ mine: true })
+    const { message } = await readBy(6, toUiMessageStream(stream, { messageMetadata }))
+    expect(message?.metadata).toEqual({ mine: true })
+  })
+
+  test('without them there is no metadata after a reload', async () => {
+    const { session } = await Session.start(engineOf([['text', 'Hi']]), 'hi')
+    expect(toUiMessages(session)[1]).not.toHaveProperty('metadata')
+  })
+})
+
+async function* nothing(): AsyncGenerator<StreamEvent, void> {}

@@ -341,7 +341,10 @@ describe('a conversation', () => {
     expect(validateThread({ messages: [], metadata: {} })).toEqual([])
     expect(isSendable({ messages: [], metadata: {} })).toBe(false)
     expect(validateRequest(modelRequest([]))).toEqual([
-      { path: 'messages', problem: 'must be a list of at least one message, not an empty list' },
+      {
+        path: 'messages',
+        problem: 'must be a list of at least one message, not an empty list',
+      },
     ])
   })
 

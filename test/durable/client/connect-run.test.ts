@@ -2,13 +2,15 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   connectRun,
   RunClientError,
+  type ClientMessage,
   type ConnectOptions,
   type RunClientState,
   type RunConnection,
 } from '../../../src/client.ts'
+import { createEngine, handoff } from '../../../src/index.ts'
 import { createRuns } from '../../../src/runs.ts'
 import { memoryStore, type RunStore } from '../../../src/stores.ts'
-import { virtualClock } from '../../../src/testing.ts'
+import { fake, virtualClock, type Script } from '../../../src/testing.ts'
 import { service, serviceEngine, type Service } from '../runs/service.ts'
 
 type Fetch = NonNullable<ConnectOptions['fetch']>
@@ -165,7 +167,9 @@ describe('a conversation', () => {
     await until(run, atRest)
     await run.send('pay')
     const waiting = await until(run, ({ status }) => status === 'awaiting_approval')
-    expect(waiting.pendingApprovals).toEqual([{ id: 'c2', name: 'pay', arguments: { euros: 3 } }])
+    expect(waiting.pendingApprovals).toMatchObject([
+      { id: 'c2', name: 'pay', arguments: { euros: 3 } },
+    ])
     await until(run, atRest)
     await run.approve('c2', { arguments: { euros: 1 } })
     await until(run, (state) => atRest(state) && state.status === 'completed')
@@ -422,7 +426,8 @@ describe('a bad connection', () => {
     await run.send('14C')
     await clock.advance(5000)
     const state = await until(run, (now) => atRest(now) && texts(now).includes('14C'))
-    expect(texts(state)).toEqual(['ask', '', '14C', 'Done.'])
+    // It did not show the question, so the words are no answer to it.
+    expect(texts(state)).toEqual(['ask', '', '14C', 'You said 14C.'])
   })
 
   test('a connection on which nothing comes counts as dead', async () => {
@@ -663,5 +668,98 @@ describe('a connection that is closed', () => {
   test.each([undefined, '', 5])('the address %s is refused at once', (url) => {
     // A mistake that a program without types makes.
     expect(() => connectRun({ url } as ConnectOptions)).toThrow(/url is not/)
+  })
+})
+
+describe('an answer on the page', () => {
+  /** A service whose engine answers by scripts, one after the other. */
+  const answering = (...scripts: readonly Script[]): Service =>
+    service({}, { engine: createEngine({ name: 'Desk', adapter: fake({ scripts }) }) })
+
+  /** What a page shows that follows the run, and one that is loaded after it. */
+  const shownBy = async (
+    chat: Service,
+    words: string,
+    look: (state: RunClientState) => void = () => undefined,
+  ): Promise<readonly ClientMessage[]> => {
+    const run = connect(fetchOf(chat))
+    run.subscribe(() => look(run.state))
+    await run.send(words)
+    const { messages } = await until(run, (state) => atRest(state) && state.status !== 'idle')
+    const loaded = await until(connect(fetchOf(chat)), ({ loaded: isLoaded }) => isLoaded)
+    expect(loaded.messages).toEqual(messages)
+    expect(loaded.tools).toEqual(run.state.tools)
+    return messages
+  }
+
+  test('says that it was cut at the length limit', async () => {
+    const chat = answering([
+      ['text', 'half a'],
+      ['finish', 'length'],
+    ])
+    expect((await shownBy(chat, 'hi')).slice(1)).toEqual([
+      {
+        id: 'm1',
+        index: 1,
+        role: 'assistant',
+        text: 'half a',
+        finishReason: 'length',
+        agent: 'Desk',
+        at: expect.any(Number) as number,
+      },
+    ])
+  })
+
+  test('of which everything was filtered is there, and says so', async () => {
+    const chat = answering([['finish', 'content_filter']], [['text', 'Hello.']])
+    const filtered = {
+      id: 'm1',
+      index: 1,
+      role: 'assistant',
+      text: '',
+      finishReason: 'content_filter',
+      agent: 'Desk',
+      at: expect.any(Number) as number,
+    }
+    expect((await shownBy(chat, 'hi')).slice(1)).toEqual([filtered])
+    const later = await shownBy(chat, 'hello?')
+    expect(later.slice(1)).toMatchObject([filtered, { text: 'hello?' }, { text: 'Hello.' }])
+    expect(later[3]).not.toHaveProperty('finishReason')
+  })
+
+  test('that had only thoughts when it was filtered says so, too', async () => {
+    const chat = answering([
+      ['reasoning', 'secret'],
+      ['finish', 'content_filter'],
+    ])
+    const [, answer] = await shownBy(chat, 'hi')
+    expect(answer).toMatchObject({ text: '', finishReason: 'content_filter' })
+    expect(JSON.stringify(answer)).not.toContain('secret')
+  })
+
+  test('names the engine that gave it, also after a handoff and while it is written', async () => {
+    const expert = createEngine({ name: 'Expert', adapter: fake({ script: () => ['I know.'] }) })
+    const desk = createEngine({
+      name: 'Desk',
+      adapter: fake({ scripts: [['One moment.', ['tool_call', { id: 'h', name: 'handoff' }]]] }),
+      tools: [handoff(expert)],
+    })
+    const chat = service({}, { engine: desk })
+    const writing = new Set<unknown>()
+    const look = ({ messages }: RunClientState): void => {
+      const last = messages.at(-1)
+      if (last?.partial === true) writing.add(last.agent)
+    }
+    const messages = await shownBy(chat, 'help', look)
+    const speakers = messages.map(({ role, text, agent }) => [role, text, agent])
+    expect(speakers).toEqual([
+      ['user', 'help', undefined],
+      ['assistant', 'One moment.', 'Desk'],
+      ['assistant', 'I know.', 'Expert'],
+    ])
+    const later = await shownBy(chat, 'and now?', look)
+    expect(later.at(-1)).toMatchObject({ text: 'I know.', agent: 'Expert' })
+    expect(writing).toContain('Expert')
+    expect(writing).not.toContain(undefined)
   })
 })

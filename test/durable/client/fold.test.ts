@@ -37,6 +37,8 @@ async function check(chosen: Plan, include: readonly ViewInclude[]): Promise<num
     const options = { signal: stopping.signal }
     let stream: SessionStream = Session.streamNext(engine, session, command, options)
     let view = toView(stream.session, { include })
+    // That of a page that is loaded again and again.
+    let reloaded = view
     for (;;) {
       let left = lives.shift() ?? Number.POSITIVE_INFINITY
       let died = false
@@ -44,12 +46,20 @@ async function check(chosen: Plan, include: readonly ViewInclude[]): Promise<num
       for await (const event of untilEnd(stream)) {
         seen++
         // A run that is over before its first event has dropped the partial answer of a process that died, and no event says so.
-        if (count++ === 0 && event.type === 'error') view = toView(stream.session, { include })
+        if (count++ === 0 && event.type === 'error') {
+          view = toView(stream.session, { include })
+          reloaded = view
+        }
         const shown = toViewEvent(event, { include })
-        if (shown !== undefined) view = applyViewEvent(view, shown)
+        if (shown !== undefined) {
+          view = applyViewEvent(view, shown)
+          reloaded = applyViewEvent(reloaded, shown)
+        }
         const now = toView(stream.session, { include })
         if (isEnd(event) || now.status === 'idle') {
           expect(comparable(view, event)).toEqual(comparable(now, event))
+          expect(comparable(reloaded, event)).toEqual(comparable(now, event))
+          if (seen % 3 === 0) reloaded = now
         }
         if (seen === chosen.stop) stopping.abort()
         if (left-- <= 0 && now.status === 'idle') {

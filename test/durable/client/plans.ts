@@ -5,6 +5,7 @@ import {
   errorToJSON,
   fail,
   halt,
+  handoff,
   imageFromBase64,
   imagePart,
   textPart,
@@ -20,7 +21,7 @@ import { fake, type Script, type ScriptEntry } from '../../../src/testing.ts'
 
 /** Arbitrary conversations with everything that can happen in them, for those who follow runs. */
 
-const kinds = ['run', 'pay', 'hand', 'ask', 'book', 'fail', 'halt'] as const
+const kinds = ['run', 'pay', 'hand', 'ask', 'book', 'fail', 'halt', 'handoff'] as const
 
 const simple = (name: string, more: Partial<Tool>): Tool => ({
   ...tool({ name, description: name, schema: { type: 'object' }, handler: () => name }),
@@ -48,11 +49,17 @@ const piece = fc.oneof(
   fc.constant({ thought: 'hm' }),
 )
 
+const cutEnds = ['length', 'content_filter', 'error', 'other'] as const
+
 /** A conversation: what the model answers, what people do, and when processes die. */
 export const plan = fc.record({
   answers: fc.array(fc.array(piece, { maxLength: 5 }), { minLength: 1, maxLength: 3 }),
   /** Some answers fail in the middle. */
   failing: fc.array(fc.boolean(), { maxLength: 3 }),
+  /** Some do not end by themselves, and may have nothing in them. */
+  ends: fc.array(fc.constantFrom(undefined, ...cutEnds), { maxLength: 3 }),
+  /** The name of the engine. */
+  name: fc.constantFrom(undefined, 'Desk'),
   choices: fc.array(fc.nat({ max: 30 }), { minLength: 8, maxLength: 8 }),
   /** After how many events the process dies, again and again. */
   lives: fc.array(fc.integer({ min: 0, max: 25 }), { maxLength: 6 }),
@@ -64,7 +71,7 @@ export const plan = fc.record({
 export type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never
 
 /** An engine that plays a plan. */
-export function engineOf({ answers, failing }: Plan): Engine {
+export function engineOf({ answers, failing, ends, name }: Plan): Engine {
   let calls = 0
   const adapter = fake({
     script: (): Script => {
@@ -76,11 +83,15 @@ export function engineOf({ answers, failing }: Plan): Engine {
         if ('thought' in one) return ['reasoning', one.thought]
         return ['tool_call', { id: `c${answer}${at}`, name: one.name, arguments: {} }]
       })
+      // The calls of an answer that did not end by itself are ended by no event.
+      const end = pieces.some((one) => 'name' in one) ? undefined : ends[answer]
+      if (end !== undefined && failing[answer] !== true) return [...entries, ['finish', end]]
       const filled: ScriptEntry[] = entries.length === 0 ? [['text', 'nothing']] : entries
       return failing[answer] === true ? [...filled, ['error', 'network_error']] : filled
     },
   })
-  return createEngine({ adapter, tools, retry: false })
+  const expert = createEngine({ name: 'Expert', adapter, tools, retry: false })
+  return createEngine({ name, adapter, tools: [...tools, handoff(expert)], retry: false })
 }
 
 /** What somebody does next with a session at rest, if anything. */

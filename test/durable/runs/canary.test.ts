@@ -10,7 +10,7 @@ import {
   toViewEvent,
   type ViewInclude,
 } from '../../../src/index.ts'
-import { createRuns } from '../../../src/runs.ts'
+import { createRuns, type RunView } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
 import { fake, type Script } from '../../../src/testing.ts'
 
@@ -34,6 +34,7 @@ const canaries = {
   cause: 'CANARY-cause',
   raw: 'CANARY-raw',
   item: 'CANARY-item',
+  by: 'CANARY-by',
 } as const
 
 const schema = { type: 'object' } as const
@@ -133,10 +134,11 @@ async function everything(include: readonly ViewInclude[] = []): Promise<string>
     authorize: () => ({
       context: { token: canaries.context },
       metadata: { account: canaries.metadata },
+      by: canaries.by,
     }),
   })
   let all = ''
-  const ask = async (path: string, body?: object): Promise<void> => {
+  const ask = async (path: string, body?: object): Promise<string> => {
     const response = await handle(
       new Request(
         `http://a/ada${path}`,
@@ -149,20 +151,24 @@ async function everything(include: readonly ViewInclude[] = []): Promise<string>
             },
       ),
     )
-    all += `${JSON.stringify([...response.headers])}\n${await response.text()}\n`
+    const text = await response.text()
+    all += `${JSON.stringify([...response.headers])}\n${text}\n`
+    return text
   }
+  const shown = async (): Promise<RunView> => JSON.parse(await ask('')) as RunView
   const turn = async (path: string, body: object): Promise<void> => {
     await ask(path, body)
     await ask('/events')
     await ask('')
   }
   await turn('/messages', { text: 'go' })
-  await turn('/messages', { text: 'that one' })
+  await turn('/messages', { text: 'that one', answers: (await shown()).pendingQuestion?.ticket })
   await turn('/messages', { text: 'and meanwhile?' })
   await turn('/tools/c5', { result: canaries.late })
-  await turn('/approvals/c6', { approve: false, reason: 'no' })
+  const ticket = (await shown()).pendingApprovals.find(({ id }) => id === 'c6')?.ticket
+  await turn('/approvals/c6', { approve: false, reason: 'no', ticket })
   await turn('/messages', { text: 'and now?' })
-  await turn('/approvals/c6', { approve: true })
+  await turn('/approvals/c6', { approve: true, ticket })
   await turn('/tools/c5', { result: 'again' })
   await ask('/events?after=0')
   const { session: last } = await runs.wait('ada')
@@ -205,6 +211,7 @@ test.each([
   ['metadata', 'image'],
   ['errors', 'error'],
   ['late_results', 'late'],
+  ['by', 'by'],
 ] as const)('%s adds %s, and neither items, keys nor instructions', async (include, name) => {
   const all = await everything([include])
   expect(all).toContain(canaries[name])

@@ -9,6 +9,7 @@ import {
   sentEvents,
   service,
   serviceEngine,
+  ticketOf,
   viewOf,
   type SentEvent,
 } from './service.ts'
@@ -62,7 +63,9 @@ describe('the routes', () => {
       status: 'awaiting_approval',
       pendingApprovals: [{ id: 'c2', name: 'pay', arguments: { euros: 3 } }],
     })
-    const approval = { approve: true, arguments: { euros: 2 } }
+    const ticket = await ticketOf(get('ada'), 'c2')
+    const approval = { approve: true, arguments: { euros: 2 }, ticket }
+    expect((await post('ada/approvals/c2', { ...approval, ticket: 'another' })).status).toBe(409)
     expect((await post('ada/approvals/c2', approval)).status).toBe(202)
     await runs.wait('ada')
     expect(await viewOf(await get('ada'))).toMatchObject({
@@ -71,7 +74,8 @@ describe('the routes', () => {
     })
     await post('bob/messages', { text: 'pay 3' })
     await runs.wait('bob')
-    await post('bob/approvals/c2', { approve: false, reason: 'too much' })
+    const denial = { approve: false, reason: 'too much', ticket: await ticketOf(get('bob'), 'c2') }
+    await post('bob/approvals/c2', denial)
     await runs.wait('bob')
     expect(await viewOf(await get('bob'))).toMatchObject({ tools: [{ ok: false, denied: true }] })
   })
@@ -88,7 +92,8 @@ describe('the routes', () => {
         options: { choices: ['14C', '2A'] },
       },
     })
-    await post('ada/messages', { text: '14C' })
+    const answers = (await viewOf(await get('ada'))).pendingQuestion?.ticket
+    await post('ada/messages', { text: '14C', answers })
     await runs.wait('ada')
     const { messages, status } = await viewOf(await get('ada'))
     expect(status).toBe('completed')
@@ -104,7 +109,9 @@ describe('the routes', () => {
     const { post, get, runs } = service()
     await post('ada/messages', { text: 'hand' })
     await runs.wait('ada')
-    expect((await viewOf(await get('ada'))).pendingToolCalls).toEqual([{ id: 'c4', name: 'hand' }])
+    expect((await viewOf(await get('ada'))).pendingToolCalls).toEqual([
+      { id: 'c4', name: 'hand', ticket: expect.any(String) as string },
+    ])
     await post('ada/tools/c4', { result: { closed: true } })
     const { session } = await runs.wait('ada')
     expect(session.status).toBe('completed')
@@ -390,17 +397,19 @@ describe('bad input', () => {
 
   test.each([
     ['ada/approvals/c2', {}, 400],
-    ['ada/approvals/c2', { approve: 'yes' }, 400],
-    ['ada/approvals/c2', { approve: true, reason: 'x' }, 400],
-    ['ada/approvals/c2', { approve: false, arguments: {} }, 400],
-    ['ada/approvals/c2', { approve: true, arguments: [] }, 400],
-    ['ada/approvals/c9', { approve: true }, 404],
+    ['ada/approvals/c2', { approve: true }, 400],
+    ['ada/approvals/c2', { approve: 'yes', ticket: 't' }, 400],
+    ['ada/approvals/c2', { approve: true, reason: 'x', ticket: 't' }, 400],
+    ['ada/approvals/c2', { approve: false, arguments: {}, ticket: 't' }, 400],
+    ['ada/approvals/c2', { approve: true, arguments: [], ticket: 't' }, 400],
+    ['ada/approvals/c2', { approve: true, ticket: 't', by: 'me' }, 400],
+    ['ada/approvals/c9', { approve: true, ticket: 't' }, 409],
     ['ada/tools/c2', {}, 400],
     ['ada/tools/c9', { result: 1 }, 409],
     ['ada/resume', {}, 409],
     ['ada/resume', { force: true }, 400],
     ['nobody/resume', {}, 404],
-    ['nobody/approvals/c1', { approve: true }, 404],
+    ['nobody/approvals/c1', { approve: true, ticket: 't' }, 404],
     ['nobody/stop', {}, 202],
   ])('POST %s %j while a call waits for approval: %i', async (path, body, status) => {
     const { post, runs } = service()

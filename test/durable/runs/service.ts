@@ -164,3 +164,9 @@ export async function messagesOf(response: Response): Promise<readonly SentEvent
 export async function viewOf(response: Response): Promise<RunView> {
   return (await response.json()) as RunView
 }
+
+/** The ticket of a call that waits for approval, as a page gets it. */
+export async function ticketOf(response: Promise<Response>, id: string): Promise<string> {
+  const { pendingApprovals } = await viewOf(await response)
+  return pendingApprovals.find((call) => call.id === id)?.ticket ?? ''
+}

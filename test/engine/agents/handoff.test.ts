@@ -5,6 +5,7 @@ import {
   chat,
   createEngine,
   handoff,
+  innerEvent,
   messageText,
   Session,
   step,
@@ -433,4 +434,77 @@ test.each([
 
 test('without options it is a tool called handoff', () => {
   expect(handoff(createEngine())).toMatchObject({ name: 'handoff', manual: false })
+})
+
+describe('every answer names the engine that gave it', () => {
+  const speakers = (messages: readonly Message[]): readonly unknown[] =>
+    messages.flatMap(({ role, agent }) => (role === 'assistant' ? [agent] : []))
+
+  test('after a handoff and back, in events, in the thread and in a saved session', async () => {
+    const { triage } = desk(
+      { Money: [toBilling] },
+      { Money: [[], calls(['r', 'refund'])], Thanks: [calls(['b', 'to_triage'])] },
+      { triage: { name: 'Front desk' }, billing: { name: 'Billing' } },
+    )
+    const stream = Session.streamStart(triage, 'Money')
+    const events = await collectEvents(stream)
+    const told = events.flatMap((event) => (event.type === 'message_started' ? [event.agent] : []))
+    expect(told).toEqual(['Front desk', 'Billing', 'Billing'])
+    expect(speakers(stream.session.thread.messages)).toEqual(told)
+    const saved = Session.parse(Session.stringify(stream.session))
+    expect(saved).toEqual(stream.session)
+    const { session } = await Session.reply(triage, saved, 'Thanks')
+    expect(speakers(session.thread.messages)).toEqual([...told, 'Billing', 'Front desk'])
+  })
+
+  test('and an engine without a name leaves no other name behind', async () => {
+    const { triage } = desk({ Money: [toBilling] }, {}, { triage: { name: 'Front desk' } })
+    const { thread } = await chat(triage, 'Money')
+    expect(speakers(thread.messages)).toEqual(['Front desk', undefined])
+  })
+
+  test('and no model is told any of them', async () => {
+    const requests: ModelRequest[] = []
+    const adapter = fake({
+      scripts: [toBilling, ['Done.']],
+      record: (request) => void requests.push(request),
+    })
+    const billing = createEngine({ name: 'Billing', adapter })
+    const tools = [handoff(billing, { name: 'to_billing' })]
+    await chat(createEngine({ name: 'Front desk', adapter, tools }), 'Money')
+    const { messages, ...settings } = requests[1] ?? { messages: [] }
+    expect(JSON.stringify(settings)).not.toContain('Front desk')
+    // A request has the messages of the thread as they are; adapters leave the name out.
+    expect(speakers(messages)).toEqual(['Front desk'])
+  })
+
+  test('also inside of a call: the agent has its own, live and in the session that waits', async () => {
+    const ask = tool({
+      name: 'ask',
+      description: 'Asks.',
+      schema: { type: 'object' },
+      handler: () => askUser('Which?'),
+    })
+    const inner = createEngine({
+      name: 'Researcher',
+      adapter: fake({ scripts: [calls(['q', 'ask']), ['Found.']] }),
+      tools: [ask],
+    })
+    const research = agentTool({ name: 'research', description: 'Finds.', engine: inner })
+    const outer = createEngine({
+      name: 'Desk',
+      adapter: fake({ scripts: [calls(['c', 'research', { prompt: 'x' }]), ['Here.']] }),
+      tools: [research],
+    })
+    const stream = Session.streamStart(outer, 'hi')
+    const said = (await collectEvents(stream)).flatMap((event) => {
+      const own = innerEvent(event) ?? event
+      return own.type === 'message_started' ? [own.agent] : []
+    })
+    expect(said).toEqual(['Desk', 'Researcher'])
+    const saved = Session.parse(Session.stringify(stream.session))
+    expect(speakers(saved.run?.inner?.['c']?.thread.messages ?? [])).toEqual(['Researcher'])
+    const { session } = await Session.reply(outer, saved, 'this one')
+    expect(speakers(session.thread.messages)).toEqual(['Desk', 'Desk'])
+  })
 })

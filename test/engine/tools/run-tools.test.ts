@@ -200,13 +200,21 @@ test('a call emits its start, its outcome, and the content for the model', async
   })
 
   expect(await collectEvents(streamToolCalls([call('c0', 'nap')], [nap], { clock }))).toEqual([
-    { type: 'tool_execution_started', id: 'c0', name: 'nap', arguments: {} },
+    {
+      type: 'tool_execution_started',
+      id: 'c0',
+      name: 'nap',
+      arguments: {},
+      at: 0,
+      timeoutMs: 30_000,
+    },
     {
       type: 'tool_execution_completed',
       id: 'c0',
       name: 'nap',
       result: { ok: { slept: true } },
       durationMs: 5,
+      at: 5,
     },
     { type: 'tool_result_encoded', id: 'c0', content: '{"slept":true}' },
   ])

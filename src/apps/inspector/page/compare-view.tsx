@@ -6,7 +6,7 @@ import { alignMessages, comparedText, wordDiff, type AlignedPair, type DiffPiece
 import { tokens, plural } from './format.ts'
 import { useChanges } from './hooks.ts'
 import { firstLine } from './hostile.ts'
-import { StatusBadge, Text } from './parts.tsx'
+import { Speaker, StatusBadge, Text } from './parts.tsx'
 import { routeFragment } from './route.ts'
 import { openRun, type RunModel } from './run-model.ts'
 
@@ -138,6 +138,7 @@ function Side({
     <article class={`side message ${message.role}`}>
       <header>
         <b>{message.role === 'assistant' ? 'model' : message.role}</b>{' '}
+        {message.agent !== undefined && <Speaker name={message.agent} />}
         {message.toolCallId !== undefined && (
           <code class="tool-name">{firstLine(names?.get(message.toolCallId) ?? '', 100)}</code>
         )}

@@ -1,4 +1,5 @@
 import { messageText, type Message } from '../../../core/types/message.ts'
+import { finishWords } from '../finish-words.ts'
 
 /** A stretch of text that both sides have, or only one of them. */
 export interface DiffPiece {
@@ -180,13 +181,13 @@ function byRole(left: readonly Message[], right: readonly Message[]): readonly A
 
 /** What makes two messages equal to a reader: times and ids of calls may differ. */
 function signature(message: Message): string {
-  const { role, content, toolCalls = [], metadata } = message
+  const { role, content, toolCalls = [], finishReason, agent, metadata } = message
   const text = typeof content === 'string' ? content : JSON.stringify(content)
   const calls = toolCalls.map(({ name, arguments: args }) => [name, args])
   const marks = ['denied', 'isError', 'interrupted', 'partial'].filter(
     (key) => metadata?.[key] !== undefined,
   )
-  return JSON.stringify([role, text, calls, marks])
+  return JSON.stringify([role, text, calls, marks, finishReason, agent])
 }
 
 /** What is compared of a message, as text. */
@@ -194,5 +195,7 @@ export function comparedText(message: Message): string {
   const calls = (message.toolCalls ?? []).map(
     ({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`,
   )
-  return [messageText(message), ...calls].filter((text) => text !== '').join('\n')
+  const { finishReason } = message
+  const reason = finishReason === undefined ? '' : `(${finishWords[finishReason]})`
+  return [messageText(message), ...calls, reason].filter((text) => text !== '').join('\n')
 }

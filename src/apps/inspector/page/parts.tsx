@@ -82,6 +82,15 @@ export function Badge({
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
+/** The name of the engine that gave an answer. */
+export function Speaker({ name }: { name: string }): JSX.Element {
+  return (
+    <span class="speaker">
+      <Text text={name} length={100} />
+    </span>
+  )
+}
+
 /** The status of a session: a sign and a word. */
 export function StatusBadge({
   item: { status, running, queued },

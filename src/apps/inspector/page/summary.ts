@@ -81,7 +81,11 @@ function toneOf(event: StreamEvent): Tone {
 function eventText(event: StreamEvent): string {
   switch (event.type) {
     case 'message_started':
-      return [event.model ?? event.provider, event.warnings && `${event.warnings.length} warnings`]
+      return [
+        event.agent,
+        event.model ?? event.provider,
+        event.warnings && `${event.warnings.length} warnings`,
+      ]
         .filter(Boolean)
         .join(' · ')
     case 'text_delta':

@@ -6,7 +6,7 @@ import { clockTime } from './format.ts'
 import { firstLine } from './hostile.ts'
 import { innerRunsOf, innerSessionOf, type InnerRun, type InnerRuns } from './inner.ts'
 import { JsonView } from './json-view.tsx'
-import { Address, Badge, Picture, Text } from './parts.tsx'
+import { Address, Badge, Picture, Speaker, Text } from './parts.tsx'
 import {
   callWords,
   errorChain,
@@ -112,6 +112,7 @@ function MessageView({
     >
       <header>
         <b>{roleWords[message.role]}</b>
+        {message.agent !== undefined && <Speaker name={message.agent} />}
         {marks.map(({ label, tone }) => (
           <Badge key={label} tone={tone}>
             {label}

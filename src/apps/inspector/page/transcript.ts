@@ -3,6 +3,7 @@ import { isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
+import { finishWords } from '../finish-words.ts'
 
 /** A message as it is shown, with the calls of an answer and their results in one place. */
 export interface TranscriptItem {
@@ -191,8 +192,9 @@ export const callWords: Readonly<
   not_started: { label: 'not started', sign: '○', tone: 'quiet' },
 }
 
-function messageMarks({ role, metadata = {} }: Message): readonly Mark[] {
+function messageMarks({ role, finishReason, metadata = {} }: Message): readonly Mark[] {
   const marks: Mark[] = []
+  if (finishReason !== undefined) marks.push({ label: finishWords[finishReason], tone: 'error' })
   const add = (key: string, label: string, tone: Mark['tone']): void => {
     if (metadata[key] !== undefined && metadata[key] !== false) marks.push({ label, tone })
   }

@@ -208,6 +208,28 @@ export const requestMutants = [
       },
     },
   ),
+  onTheWire('a filtered answer is sent as a space', 'an answer without content is left out', {
+    change: messages((all) =>
+      all.map((message) =>
+        message.role === 'assistant' && message.content === ''
+          ? { ...message, content: '.' }
+          : message,
+      ),
+    ),
+  }),
+  onTheWire(
+    'the name of an engine is told to the model',
+    'what is not for the provider is not sent',
+    {
+      change: messages((all) =>
+        all.map((message) =>
+          message.agent === undefined || typeof message.content !== 'string'
+            ? message
+            : { ...message, content: `${message.agent}: ${message.content}` },
+        ),
+      ),
+    },
+  ),
   onTheWire(
     'signatures are not sent back',
     'what the provider wants echoed goes back with the message',

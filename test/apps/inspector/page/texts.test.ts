@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { alignMessages, wordDiff } from '../../../src/apps/inspector/page/diff.ts'
-import { age, cost, count, duration, tokens } from '../../../src/apps/inspector/page/format.ts'
+import { alignMessages, comparedText, wordDiff } from '../../../../src/apps/inspector/page/diff.ts'
+import { age, cost, count, duration, tokens } from '../../../../src/apps/inspector/page/format.ts'
 import {
   clipped,
   firstLine,
@@ -10,13 +10,13 @@ import {
   safeLink,
   visiblePieces,
   visibleText,
-} from '../../../src/apps/inspector/page/hostile.ts'
-import { arranged, refreshed } from '../../../src/apps/inspector/page/list.ts'
-import { parseRoute, routeFragment, takeToken } from '../../../src/apps/inspector/page/route.ts'
-import { summaryOf } from '../../../src/apps/inspector/page/summary.ts'
-import { choicesOf } from '../../../src/apps/inspector/page/transcript.ts'
-import type { Message } from '../../../src/index.ts'
-import { root } from '../../support/root.ts'
+} from '../../../../src/apps/inspector/page/hostile.ts'
+import { arranged, refreshed } from '../../../../src/apps/inspector/page/list.ts'
+import { parseRoute, routeFragment, takeToken } from '../../../../src/apps/inspector/page/route.ts'
+import { summaryOf } from '../../../../src/apps/inspector/page/summary.ts'
+import { choicesOf, transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
+import { Session, type Message } from '../../../../src/index.ts'
+import { root } from '../../../support/root.ts'
 import { logOf, send } from './logs.ts'
 
 const folder = join(root, 'src/apps/inspector/page')
@@ -164,6 +164,39 @@ describe('differences', () => {
         [undefined, 'more', false],
       ],
     )
+  })
+})
+
+describe('an answer', () => {
+  const filtered: Message = { role: 'assistant', content: '', finishReason: 'content_filter' }
+
+  test('has a mark that says why it ended', () => {
+    const messages: Message[] = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'half', finishReason: 'length' },
+      filtered,
+      { role: 'assistant', content: 'whole' },
+    ]
+    const items = transcriptOf(Session.create({ id: 's', messages }))
+    expect(items.map(({ marks }) => marks.map(({ label }) => label))).toEqual([
+      [],
+      ['cut at the length limit'],
+      ['filtered'],
+      [],
+    ])
+  })
+
+  test('that was filtered differs from one that was not, and says so when they are compared', () => {
+    expect(comparedText(filtered)).toBe('(filtered)')
+    const [pair] = alignMessages([filtered], [{ role: 'assistant', content: '' }])
+    expect(pair?.isSame).toBe(false)
+    const [other] = alignMessages([{ ...filtered, agent: 'A' }], [{ ...filtered, agent: 'B' }])
+    expect(other?.isSame).toBe(false)
+  })
+
+  test('names who gives it in the list of events', () => {
+    const event = { type: 'message_started', requestId: 'r', provider: 'p', agent: 'Desk' } as const
+    expect(summaryOf({ id: 1, at: 0, event }).text).toBe('Desk · p')
   })
 })
 
