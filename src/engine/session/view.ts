@@ -5,7 +5,7 @@ import type { Image, MediaFile } from '../../core/types/media.ts'
 import { messageText, type Message, type Role } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
-import { isMark, restore } from '../model-call/restore.ts'
+import { restore } from '../model-call/restore.ts'
 import {
   isUsersOwn,
   messageTime,
@@ -165,7 +165,7 @@ function shownThread(
     const at = places.get(id)
     const open = at === undefined ? undefined : tools[at]
     if (at === undefined || open === undefined) return
-    const hasResult = !isMark(message) && !isAsked(message)
+    const hasResult = !standsIn(message) && !isAsked(message)
     const content = hasResult && shows('tool_results') ? message.content : undefined
     const marks = isAsked(message) ? cut : message.metadata
     tools[at] = defined<ShownTool>({ ...open, ...toolEnd(marks), content })
@@ -181,7 +181,9 @@ function shownThread(
     }
     // A call that was started or waits has no result yet, whatever the model would read now.
     const isOpen =
-      metadata['pending'] || (isAsked(message) && !isCut) || (answeredAt >= next && isMark(message))
+      metadata['pending'] ||
+      (isAsked(message) && !isCut) ||
+      (answeredAt >= next && standsIn(message))
     if (role === 'tool' && !isOpen) end(toolCallId, message)
     if (metadata['lateResultOf'] !== undefined) end(metadata['lateResultOf'], message)
   })
@@ -191,6 +193,11 @@ function shownThread(
 
 /** The marks of a call that has no result. */
 const cut: JsonObject = { interrupted: true }
+
+/** Whether a message stands for a result that never came, or may still come: also one of a call of an answer that was cut. */
+function standsIn({ metadata }: Message): boolean {
+  return metadata?.['interrupted'] === true && metadata['reported'] !== true
+}
 
 /** Whether a message stands for the user's answer to a question. */
 function isAsked({ metadata }: Message): boolean {
