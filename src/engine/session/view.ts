@@ -195,8 +195,8 @@ function shownThread(
 const cut: JsonObject = { interrupted: true }
 
 /** Whether a message stands for a result that never came, or may still come: also one of a call of an answer that was cut. */
-function standsIn({ metadata }: Message): boolean {
-  return metadata?.['interrupted'] === true && metadata['reported'] !== true
+function standsIn({ role, metadata = {} }: Message): boolean {
+  return role === 'tool' && metadata['interrupted'] === true && metadata['reported'] !== true
 }
 
 /** Whether a message stands for the user's answer to a question. */
