@@ -1,4 +1,4 @@
-import { deniedReason, ownContent, isMark } from '../../core/messages/tool-messages.ts'
+import { deniedReason, givenAnswer, isMark, ownContent } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
@@ -210,7 +210,8 @@ export function turnsOf({ thread }: Session): readonly Turn[] {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
-    if (isAnswer || isUsersOwn(message)) begin(id, message)
+    if (isAnswer) begin(id, { ...message, content: givenAnswer(message) })
+    else if (isUsersOwn(message)) begin(id, message)
     if (role !== 'assistant') return
     if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
@@ -309,7 +310,7 @@ function answerOf(
     const isOpen = isAsked ? !isCut(session) : isUnderWay && result && isMark(result)
     if (!result || isOpen) return
     const metadata = { ...marks, ...(isAsked && { interrupted: true }) }
-    const content = ownContent(result)
+    const content = resultContent(result)
     missed.push({ type: 'tool_result_encoded', id: call.id, content, metadata })
   }
   /** A call with the arguments with which it was approved. */
@@ -329,6 +330,14 @@ function answerOf(
     if (!partial) toolCalls.forEach(tellOutcome)
   })
   return { missed, pending }
+}
+
+/** The result in a message of a call: of one that asked, what the user said. */
+export function resultContent(message: Message): Message['content'] {
+  const content = ownContent(message)
+  return message.metadata?.['answeredByUser'] === true
+    ? givenAnswer({ ...message, content })
+    : content
 }
 
 /** The beginning of an answer, as far as a page is told of it. */
