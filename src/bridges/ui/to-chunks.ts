@@ -70,6 +70,8 @@ export interface ChunkOptions extends PageOptions {
   readonly elsewhere?: ReadonlyMap<string, boolean> | undefined
   /** The session before the events, whose calls may still get a result. */
   readonly session?: Session | undefined
+  /** What the user answered to questions that are told again, by the id of the call. They are not open. */
+  readonly answers?: ReadonlyMap<string, string> | undefined
   /** The calls that the page has to run, for events whose end does not tell them. */
   readonly pending?: readonly ToolCall[] | undefined
   /** What a run that rests shows again in a last step of its own, by the calls of the message and the number of its last step. Without it, nothing. */
@@ -330,6 +332,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   }
   const ask = (event: Question): void => {
     const { toolCallId: id, toolName } = event
+    const answer = event.ticket === undefined ? options.answers?.get(id) : undefined
+    if (answer !== undefined) return tellQuestion(event, answer)
     // An output that the page has given is taken when the questions before it are answered.
     if (asked.has(id) || calls.get(id)?.isSettled) return
     asked.add(id)

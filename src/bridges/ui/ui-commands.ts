@@ -2,7 +2,7 @@ import { canonicalJson } from '../../core/base/digest.ts'
 import { SessionError } from '../../core/errors/errors.ts'
 import { ownContent } from '../../core/messages/tool-messages.ts'
 import { json } from '../../core/schema/checks.ts'
-import type { CallNote, PendingCall } from '../../core/types/call.ts'
+import type { CallNote, PendingCall, PendingKind } from '../../core/types/call.ts'
 import { isObject } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
@@ -205,6 +205,10 @@ function assertCurrent(shown: PageCallPart, session: Session, open: PendingCall 
   }
   const output = outputIn(shown)
   if (output === undefined || shown.part['state'] === 'output-error') return
+  // Of a result the arguments that the page shows are all that says what it is for.
+  if (open?.kind === 'result' && !isOfCall(shown.part['input'], open.call)) {
+    throw refusedTicket(session, 'result', id, '')
+  }
   const ticket = tickets.question
   if (open?.kind === 'question' && !isKnown(ticket)) {
     throw refusedTicket(session, 'question', id, ticket ?? '')
@@ -222,7 +226,7 @@ function assertCurrent(shown: PageCallPart, session: Session, open: PendingCall 
 /** The error about a ticket that is not open. */
 function refusedTicket(
   session: Session,
-  kind: 'approval' | 'question',
+  kind: PendingKind,
   id: string,
   ticket: string,
 ): SessionError {

@@ -200,8 +200,13 @@ type ToolPart<Version> = (
     | (Version extends 6 | 7 ? ApprovalState : never)
   )
 
+/** What somebody decided before the call ran. */
+type GivenApproval = { id: string; approved: true }
+
 type ApprovalState =
   | { state: 'approval-requested'; input: unknown; approval: { id: string } }
+  | { state: 'output-available'; input: unknown; output: unknown; approval: GivenApproval }
+  | { state: 'output-error'; input: unknown; errorText: string; approval: GivenApproval }
   | {
       state: 'output-denied'
       input: unknown
