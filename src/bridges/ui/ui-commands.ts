@@ -43,7 +43,8 @@ export function uiCommands(
   const accepts = acceptedBy(options)
   const page = checkedMessages(messages)
   const waits = session === undefined ? [] : waitsOf(session)
-  const settled = session === undefined ? new Map() : settledIn(page, session, waits)
+  const settled =
+    session === undefined ? new Map<string, SessionCommand>() : settledIn(page, session, waits)
   const commands = [...settled.values()].filter(({ type }) => type !== 'send')
   const questions = waits.filter(({ kind }) => kind === 'question')
   const last = page.at(-1)

@@ -281,7 +281,7 @@ describe('uiCommands', () => {
 
   test('decides only about what the session waits for', async () => {
     const session = await waiting('pay')
-    const [{ ticket = '' } = {}] = Session.pending(session)
+    const ticket = Session.pending(session)[0]?.ticket ?? ''
     const decided = (toolCallId: string, approved: boolean): UiMessageInput['parts'][number] => ({
       type: 'tool-pay',
       toolCallId,
@@ -310,7 +310,7 @@ describe('uiCommands', () => {
     const session = await waiting('pay')
     const asked = toUiMessages(session, { version: 5 }).flatMap(({ parts }) => parts)
     const request = asked.filter(({ type }) => type === 'data-approval')
-    const [{ ticket = '' } = {}] = Session.pending(session)
+    const ticket = Session.pending(session)[0]?.ticket ?? ''
     expect(request).toMatchObject([{ data: { toolCallId: 'c2', ticket } }])
     expect(uiCommands([answered(part, ...request)], session)).toEqual([
       { type: 'deny', toolCallId: 'c2', reason: 'no', ticket },
