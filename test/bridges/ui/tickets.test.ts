@@ -212,6 +212,33 @@ describe('an approval of a page of useChat', () => {
     expect(own.paid).toEqual([])
   })
 
+  test('of AI SDK 5 is bound too, though it is an output', async () => {
+    const own = shop()
+    await own.runs.send('ada', 'pay:p=3')
+    await own.runs.wait('ada')
+    const page = toUiMessages(await sessionOf(own), { version: 5 })
+    const decided = (approved: boolean): readonly UiMessageInput[] =>
+      page.map((message) => ({
+        ...message,
+        parts: message.parts.map((part) =>
+          part.type === 'tool-pay'
+            ? { ...part, state: 'output-available', output: { approved } }
+            : part,
+        ),
+      }))
+    const post = async (approved: boolean): Promise<unknown> => {
+      const options = { version: 5, authorize: () => true } as const
+      const response = await sendUiMessages(own.runs, 'ada', decided(approved), options)
+      return [response.status, await response.text()]
+    }
+    await askAnew(own, 'pay:p=3000')
+    expect(await post(true)).toEqual([409, stale])
+    await askAnew(own, 'pay:p=3')
+    expect(await post(true)).toEqual([200, expect.stringContaining('Done.')])
+    expect(await post(false)).toEqual([409, second])
+    expect(own.paid).toEqual([{ of: '3' }])
+  })
+
   test('is not possible where its arguments are hidden', async () => {
     const own = shop()
     await own.runs.send('ada', 'pay:p=3')
@@ -302,6 +329,32 @@ describe('a question of a page of useChat', () => {
     await page.say('C')
     expect(page.chat.error).toBeUndefined()
     expect((await sessionOf(own)).status).toBe('completed')
+  })
+
+  test('of several is answered by words in a page that was loaded between them', async () => {
+    const own = shop()
+    const page = openPage(own.runs)
+    await page.say('ask:q ask:r')
+    await page.say('red')
+    const reloaded = openPage(own.runs, await loaded(own))
+    await reloaded.say('blue')
+    expect(reloaded.chat.error).toBeUndefined()
+    const calls = Session.calls(await sessionOf(own))
+    expect(calls.map(({ question }) => question?.answer)).toEqual(['red', 'blue'])
+  })
+
+  test('words are refused together with the decision beside them, if the question is answered', async () => {
+    const own = shop()
+    const page = openPage(own.runs)
+    Object.assign(page.chat, { sendAutomaticallyWhen: () => false })
+    await page.say('pay:p=3 ask:q')
+    await own.runs.send('ada', 'red')
+    await own.runs.wait('ada')
+    await page.decide('p')
+    await page.say('blue')
+    expect(page.chat.error?.message).toBe(answered)
+    expect((await sessionOf(own)).pendingApprovals).toMatchObject([{ id: 'p' }])
+    expect(own.paid).toEqual([])
   })
 
   test('words that are posted again are the same answer', async () => {
@@ -457,6 +510,14 @@ describe('an interrupt of an AG-UI client', () => {
       ])
     }
     expect(own.paid).toHaveLength(1)
+  })
+
+  test('with an invented id is refused', async () => {
+    const own = shop()
+    await own.runs.send('ada', 'ask:q')
+    await own.runs.wait('ada')
+    const response = await settle(own.runs, 'invented', 'red')
+    expect([response.status, await response.text()]).toEqual([409, stale])
   })
 
   test('of a question is not settled by words', async () => {
