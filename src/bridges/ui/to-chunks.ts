@@ -314,7 +314,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     const wasAsked = known?.approval && !known.isSettled
     if (!wasAsked) {
       // Somebody has to decide about the arguments.
-      if (!known?.isReady || !known.step || !shows('tool_arguments')) complete(call, showsApprovals)
+      const lacksArguments = showsApprovals && !shows('tool_arguments')
+      if (!known?.isReady || !known.step || lacksArguments) complete(call, showsApprovals)
       request(call, ticket)
     }
     const open = (): void => {

@@ -29,7 +29,7 @@ interface Shop {
 }
 
 /** A model that makes the calls `name:id=value` of the user's words. */
-function shop(): Shop {
+function shop(held: Promise<string> = Promise.resolve('')): Shop {
   const paid: unknown[] = []
   const tools = [
     tool({
@@ -42,6 +42,7 @@ function shop(): Shop {
         return 'paid'
       },
     }),
+    tool({ name: 'hold', description: '', schema, handler: () => held }),
     tool({ name: 'stamp', description: '', schema, manual: true }),
     tool({
       name: 'ask',
@@ -193,6 +194,31 @@ describe('an approval of a page of useChat', () => {
     expect(same?.chat.error).toBeUndefined()
     expect(same?.chat.lastMessage?.parts.at(-1)).toMatchObject({ text: 'Done.' })
     expect(own.paid).toHaveLength(1)
+  })
+
+  test('can be decided while other calls of the answer run', async () => {
+    let release = (_value: string): void => undefined
+    const held = new Promise<string>((resolve) => {
+      release = resolve
+    })
+    const own = shop(held)
+    await own.runs.send('ada', 'hold:h pay:p=3')
+    for await (const { event } of own.runs.follow('ada')) {
+      if (event.type !== 'approval_requested') continue
+      const part = {
+        type: 'tool-pay',
+        toolCallId: 'p',
+        state: 'approval-responded',
+        input: { of: '3' },
+        approval: { id: event.ticket, approved: true },
+      }
+      const messages = [{ id: 'a', role: 'assistant', parts: [part] }]
+      const response = await sendUiMessages(own.runs, 'ada', messages, { authorize: () => true })
+      expect(response.status).toBe(200)
+      release('held')
+      expect(await response.text()).toContain('Done.')
+    }
+    expect(own.paid).toEqual([{ of: '3' }])
   })
 
   test('without a ticket is refused while its call waits', async () => {
