@@ -14,6 +14,7 @@ const others = [
   [/^src\/[^/]+$/, 'test/public-api.test.ts'],
   [/^src\/providers\//, 'test/testing/conformance/chat-adapters.test.ts'],
   [/^src\/core\//, 'test/compiler-leads.test.ts'],
+  [/^src\/core\/contracts\//, 'test/engine'],
   [/^(?:README|ARCHITECTURE|CONTRIBUTING|CHANGELOG|llms|docs\/)/, 'test/docs-lists.test.ts'],
   [/^(?:README|docs\/guides\/)/, 'test/docs.test.ts'],
   [/^scripts\//, 'test/scripts'],

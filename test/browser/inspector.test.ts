@@ -24,7 +24,7 @@ import {
   started,
   toolCompleted,
   toolStarted,
-} from '../apps/inspector-page/logs.ts'
+} from '../apps/inspector/page/logs.ts'
 import {
   bundledPage,
   fakeInspector,

@@ -12,12 +12,15 @@ import { bundled, inOneFile, split } from './program.ts'
  * entry point imports. It never decides how code is written.
  */
 const budgets = {
-  oneApi: withSlack(50_000),
+  oneApi: withSlack(50_200),
+  /** By one API of OpenAI. */
   loop: withSlack(70_000),
+  /** With both APIs of OpenAI. */
+  loopOfBoth: withSlack(72_000),
   /** One API and what its platform needs, in one file. */
   onPlatform: withSlack(53_000),
   three: withSlack(72_000),
-  client: withSlack(4000),
+  client: withSlack(4200),
   /** What the whole entry point adds to a program that has runs, agents and tools. */
   ui: withSlack(12_500),
   mcp: withSlack(7500),
@@ -123,9 +126,12 @@ test('a program with OpenAI alone has nothing of the platforms, also in one file
   expect(await inOneFile(openai)).toBe(start.gzip)
 })
 
-test.each(['openaiChat', 'openai'])('a loop with a tool, by %s', async (adapter) => {
+test.each([
+  ['openaiChat', budgets.loop],
+  ['openai', budgets.loopOfBoth],
+])('a loop with a tool, by %s', async (adapter, budget) => {
   const { gzip, inputs } = await bundled(looping(adapter))
-  expect(gzip).toBeLessThanOrEqual(budgets.loop)
+  expect(gzip).toBeLessThanOrEqual(budget)
   expect(inputs.filter((path) => path.startsWith('src/engine/session/'))).toEqual([])
 })
 

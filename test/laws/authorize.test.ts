@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { createEngine, tool, ValidationError } from '../../src/index.ts'
+import { createEngine, Session, tool, ValidationError } from '../../src/index.ts'
 import { inspector } from '../../src/inspector.ts'
 import { createRuns, type Runs } from '../../src/runs.ts'
 import { memoryStore } from '../../src/stores.ts'
@@ -170,7 +170,12 @@ const doors: Readonly<Record<string, Door>> = {
   },
   'runs.handler, approvals': {
     open: 202,
-    ask: handled('http://localhost/victim/approvals/c1', { approve: true }),
+    ask: async (runs, ...rest) => {
+      const info = await runs.get('victim')
+      const [{ ticket } = { ticket: '' }] = info ? Session.pending(info.session) : []
+      const approval = { approve: true, ticket }
+      return handled('http://localhost/victim/approvals/c1', approval)(runs, ...rest)
+    },
   },
   'runs.handler, stop': { open: 202, ask: handled('http://localhost/victim/stop', {}) },
   'inspector, info': { open: 200, ask: inspected('info') },

@@ -336,16 +336,11 @@ function currentMessage(state: Collector): Message {
   const said = end.message.content.length > 0 || end.message.toolCalls !== undefined
   // A simple adapter may leave the message empty and rely on the fold.
   const message = said ? end.message : drafted(end.message.metadata)
-  const facts = { finishReason: notedReason(end), agent }
-  if (isPaused(end)) {
-    return defined<Message>({
-      ...message,
-      ...facts,
-      metadata: { ...message.metadata, paused: true },
-    })
-  }
-  const isNoted = message.finishReason === facts.finishReason && message.agent === agent
-  return isNoted ? message : defined<Message>({ ...message, ...facts })
+  const finishReason = notedReason(end)
+  const isWhole = message.finishReason === finishReason && message.agent === agent
+  if (isWhole && !isPaused(end)) return message
+  const metadata = isPaused(end) ? { ...message.metadata, paused: true } : message.metadata
+  return defined<Message>({ ...message, finishReason, agent, metadata })
 }
 
 /**

@@ -52,7 +52,7 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
         images: [...(answer.images ?? []), event.image],
       }))
     case 'tool_call_started':
-      return withCalls(view, [event])
+      return withCalls(view, [{ id: event.id, name: event.name }])
     case 'tool_call_completed':
       return withCalls(view, [event.call])
     case 'message_completed':
@@ -240,46 +240,43 @@ function withTool(
 
 /** A call that has not ended. */
 function openTool({
-  id,
-  name,
-  arguments: args,
-  messageId,
-  question,
-  approval,
+  ok: _ok,
+  denied: _denied,
+  interrupted: _interrupted,
+  progress: _progress,
+  content: _content,
+  ...tool
 }: ShownTool): ShownTool {
-  return {
-    id,
-    name,
-    ...(args && { arguments: args }),
-    messageId,
-    ...(question && { question }),
-    ...(approval && { approval }),
-  }
+  return tool
 }
 
 /** The view of a session whose run has ended. Calls that waited before the run still wait. */
 function atRest(view: SessionView, result: ViewResult): SessionView {
   const { cursor: _cursor, ...rest } = underWay(view)
-  const { pendingQuestion: question, pendingToolCallId: toolCallId, haltedReason, error } = result
-  const { pendingQuestionTicket: ticket } = result
+  const {
+    pendingQuestion: question,
+    pendingToolCallId: toolCallId,
+    pendingQuestionTicket: ticket,
+    haltedReason,
+    error,
+  } = result
   const pendingApprovals = joined(view.pendingApprovals, result.pendingApprovals)
   const pendingToolCalls = joined(view.pendingToolCalls, result.manualToolCalls)
   const next = { ...rest, pendingApprovals, pendingToolCalls }
-  if (question !== undefined && toolCallId !== undefined) {
-    const options = result.pendingQuestionOptions ?? {}
-    const asked = { toolCallId, question, options, ...(ticket && { ticket }) }
-    // One that was open before the run is still the first.
-    const open = view.pendingQuestion
-    const pendingQuestion = open && open.toolCallId !== toolCallId ? open : asked
-    return { ...next, status: 'awaiting_user', pendingQuestion }
-  }
-  const isNew = result.pendingApprovals.length + result.manualToolCalls.length > 0
-  if (isNew && view.pendingQuestion) return { ...next, status: 'awaiting_user' }
+  const options = result.pendingQuestionOptions ?? {}
+  const asked =
+    question !== undefined && toolCallId !== undefined
+      ? { toolCallId, question, options, ...(ticket && { ticket }) }
+      : undefined
+  const isNew = asked || result.pendingApprovals.length + result.manualToolCalls.length > 0
   if (!isNew && error && (haltedReason === 'error' || haltedReason === 'tool_error')) {
     return { ...next, status: 'error', error }
   }
   if (!isNew && haltedReason !== 'completed') return { ...next, status: 'halted', haltedReason }
-  if (view.pendingQuestion) return { ...next, status: 'awaiting_user' }
+  // A question that was open before the run is still the first.
+  const open = view.pendingQuestion
+  const pendingQuestion = open?.toolCallId === toolCallId ? asked : (open ?? asked)
+  if (pendingQuestion) return { ...next, status: 'awaiting_user', pendingQuestion }
   if (pendingApprovals.length > 0) return { ...next, status: 'awaiting_approval' }
   return { ...next, status: pendingToolCalls.length > 0 ? 'awaiting_tools' : 'completed' }
 }

@@ -313,6 +313,13 @@ export function connectRun(options: ConnectOptions): RunConnection {
   const keyed = (path: string, body: object): Promise<void> =>
     command(path, { ...body, idempotencyKey: newKey() })
 
+  /** Settles what the state shows. */
+  const settled = (path: string, id: string, body: object): Promise<void> => {
+    const waiting: readonly ViewWaiting[] = [...view.pendingApprovals, ...view.pendingToolCalls]
+    const ticket = waiting.find((call) => call.id === id)?.ticket
+    return keyed(`/${path}/${encodeURIComponent(id)}`, { ...body, ticket })
+  }
+
   for (const type of signs) page.addEventListener?.(type, look, closing)
   page.document?.addEventListener('visibilitychange', look, closing)
   begin()
@@ -355,24 +362,9 @@ export function connectRun(options: ConnectOptions): RunConnection {
     },
     stop: () => command('/stop', {}),
     resume: () => keyed('/resume', {}),
-    approve: (id, { arguments: args } = {}) =>
-      keyed(`/approvals/${encodeURIComponent(id)}`, {
-        approve: true,
-        arguments: args,
-        ticket: ticketOf(view.pendingApprovals, id),
-      }),
-    deny: (id, reason) =>
-      keyed(`/approvals/${encodeURIComponent(id)}`, {
-        approve: false,
-        reason,
-        ticket: ticketOf(view.pendingApprovals, id),
-      }),
-    submitToolResult: (id, result, { isError } = {}) =>
-      keyed(`/tools/${encodeURIComponent(id)}`, {
-        result,
-        isError,
-        ticket: ticketOf(view.pendingToolCalls, id),
-      }),
+    approve: (id, options) => settled('approvals', id, { approve: true, ...options }),
+    deny: (id, reason) => settled('approvals', id, { approve: false, reason }),
+    submitToolResult: (id, result, options) => settled('tools', id, { result, ...options }),
     refresh: look,
     close: () => {
       closing.abort(new RunClientError('closed', 'closed'))
@@ -392,11 +384,6 @@ const emptyView: RunView = {
   pendingToolCalls: [],
   running: false,
   lastEventId: 0,
-}
-
-/** The ticket of a call that waits. */
-function ticketOf(waiting: readonly ViewWaiting[], id: string): string | undefined {
-  return waiting.find((call) => call.id === id)?.ticket
 }
 
 /** A value, with those parts of the one before that are equal: what did not change stays the same object. */

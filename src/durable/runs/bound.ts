@@ -4,7 +4,7 @@ import { assertNever, defined } from '../../core/types/guards.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { askedUnderWay, pendingCalls } from '../../engine/calls/pending.ts'
 import { openQuestion, openWait, settledBefore, wasSettled } from '../../engine/calls/settle.ts'
-import { commandDigest, type InboxEntry, type SlotTaken } from '../stores/run-store.ts'
+import type { InboxEntry, SlotTaken } from '../stores/run-store.ts'
 
 // What a command is about when it is given. It may be applied much later, and must not settle anything else then.
 
@@ -92,11 +92,6 @@ export function assertAsked(session: Session, command: SessionCommand): void {
     `call ${toolCallId} of session ${session.id} waits for nothing of this kind; while a run is under way, a command can settle what it has asked for`,
     { metadata: { toolCallId } },
   )
-}
-
-/** Whether two commands are deliveries of the same one. */
-export function isSameCommand(one: SessionCommand, other: SessionCommand): boolean {
-  return commandDigest(one) === commandDigest(other)
 }
 
 /** The error of a command that came second: of two, one wins. */

@@ -33,6 +33,7 @@ import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart } from '../../core/types/message.ts'
 import { author } from '../../engine/calls/settle.ts'
 import {
+  hidesApprovals,
   showsOf,
   shownEvent,
   viewChecks,
@@ -272,7 +273,7 @@ async function serve(
     }
     case 'approvals': {
       const body = await bodyOf(service, request, approvalBody)
-      if (service.view.hide?.includes('approval_arguments') === true) return refusal(unseen)
+      if (hidesApprovals(service.view)) return refusal(unseen)
       const { approve, arguments: args, reason, ticket, idempotencyKey } = body
       const options = { idempotencyKey, ticket, by }
       const sent =

@@ -40,7 +40,7 @@ import { streamNext } from '../../engine/session/operations.ts'
 import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import { advance, type AdvanceControl, type AdvanceOptions } from './advance.ts'
-import { assertAsked, boundCommand, isSameCommand, lostTo } from './bound.ts'
+import { assertAsked, boundCommand, lostTo } from './bound.ts'
 import type {
   Advanced,
   CloseOptions,
@@ -219,20 +219,20 @@ export function createRuns(options: RunsOptions): Runs {
     const session = info?.session ?? createSession({ id })
     const bound = boundCommand(session, command, running ? await store.readInbox(id) : [])
     await checkCommand(session, bound.command, running)
-    // An answer to a question of the run under way waits for its rest: other tools may run for long.
-    const waits = running && bound.command.type === 'send' && bound.slot !== undefined
+    // An answer to a question of a run under way waits for its rest: other tools may run for long.
+    const waits = bound.slot !== undefined
     // What is given is rung for below.
     if (busyAs === 'interrupt' && !waits) await askToStop(id)
     const ifIdle = busyAs === 'refuse' && !waits ? true : undefined
     const { slot } = bound
     const stored = await store.push(id, bound.command, defined({ key, ifIdle, slot }))
-    if (typeof stored === 'object' && !isSameCommand(stored.command, bound.command)) {
+    if (typeof stored === 'object') {
       const { command: lost } = bound
       if (lost.type !== 'send' || lost.implied !== true) throw lostTo(lost, stored)
       // Somebody else has answered: it is a user message.
       return give(id, { ...lost, answers: null }, options, busyAs)
     }
-    if (stored !== true) return repeated()
+    if (!stored) return repeated()
     await ring(id, !running)
     return { lastEventId, duplicate: false }
   }

@@ -418,7 +418,7 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestionOptions: asked?.options,
     pendingApprovals,
     manualToolCalls: manual,
-    pending: waitsOf(loop, { halts, approvals: state.approvals, manual, inner: inner.pending }),
+    pending: waitsOf(loop, { halts, approvals: state.approvals, manual }),
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),

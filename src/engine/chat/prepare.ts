@@ -19,6 +19,7 @@ import type {
 import { isAllmError, StreamError, type AllmError } from '../../core/errors/errors.ts'
 import { assertValid, describe, refusal } from '../../core/schema/checks.ts'
 import { validateStepChanges } from '../../core/schema/options.ts'
+import type { CallQuestion, PendingCall, PendingKind } from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { merged } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
@@ -77,8 +78,8 @@ export interface LoopState extends LoopSettings {
   late: readonly Message[]
   /** The agents inside calls that an earlier run entered. */
   readonly inner: NonNullable<RunProgress['inner']>
-  /** What the session keeps of its calls: how often they have waited. */
-  readonly calls: NonNullable<Session['calls']>
+  /** How the session names what waits. */
+  readonly tickets: Tickets | undefined
   /** What `prepareStep` changes about the step under way. */
   changes: StepChanges | undefined
   /** The tools of the step under way, if `prepareStep` changed them. */
@@ -107,6 +108,22 @@ export interface LoopState extends LoopSettings {
 export type ThreadInput = Thread | MessagesInput
 
 /** Where a loop starts: at a thread, or in the middle of a run that was cut. */
+/** How the session of a run names what waits. A run without a session has no tickets: nothing could settle what it asks for. */
+export interface Tickets {
+  /** The ticket of a call of this session, for which the question or the arguments are shown. */
+  readonly of: (
+    kind: PendingKind,
+    call: Pick<ToolCall, 'id' | 'name'>,
+    shown: CallQuestion | ToolCall['arguments'],
+  ) => string
+  /** What an agent inside a call waits for, as this session names it. */
+  readonly inside: (
+    callId: string,
+    agent: Session | readonly PendingCall[],
+  ) => readonly PendingCall[]
+}
+
+/** What a loop starts from. */
 interface LoopStart {
   readonly kind: 'step' | 'chat'
   readonly state: Collector
@@ -117,7 +134,7 @@ interface LoopStart {
   readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
-  readonly calls?: Session['calls'] | undefined
+  readonly tickets?: Tickets | undefined
 }
 
 /** Settles everything that a loop needs. Nothing is sent. */
@@ -151,7 +168,7 @@ export function createLoop(
     decisions: frozen([...(start.decisions ?? []), ...approved]),
     late: frozen(start.late ?? []),
     inner: start.inner ?? {},
-    calls: start.calls ?? {},
+    tickets: start.tickets,
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     changes: undefined,
     changedTools: undefined,

@@ -18,7 +18,6 @@ import {
   lateMessage,
   toolMessage,
 } from '../../core/messages/tool-messages.ts'
-import type { PendingCall } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import { innerEvent, innerSession, type StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -40,6 +39,7 @@ import {
   type Usage,
 } from '../../core/types/response.ts'
 import type {
+  ChatOutcome,
   ChatResult,
   ChatStep,
   HaltedReason,
@@ -47,8 +47,7 @@ import type {
   StepResult,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { CallStart, StoredResult } from '../../core/types/session.ts'
-import { inCall, pendingCalls } from '../calls/pending.ts'
+import type { CallStart, Session, StoredResult } from '../../core/types/session.ts'
 import { enterInner } from './restore.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
@@ -191,30 +190,18 @@ export interface InnerPending {
   readonly halts: readonly ToolHalt[]
   readonly approvals: readonly PendingApproval[]
   readonly manual: readonly ToolCall[]
-  /** All of it, with tickets. */
-  readonly pending: readonly PendingCall[]
 }
 
 /** What the agents that this run has entered wait for. */
-export function innerPending({ inner }: Collector): InnerPending {
+export function innerPending(state: Collector): InnerPending {
   const waiting = new Set<string>()
   const halts: ToolHalt[] = []
   const approvals: PendingApproval[] = []
   const manual: ToolCall[] = []
-  const pending: PendingCall[] = []
-  for (const { callId, base, state, entered } of inner) {
-    const told = state.result
-    // An agent that already waited when it was entered again has no event since.
-    const at = told ?? { ...base, manualToolCalls: base.pendingToolCalls }
+  for (const { callId, at } of waitingAgents(state)) {
     const { pendingQuestion: question, pendingToolCallId: asking } = at
-    const isNew = entered && (told !== undefined || state.count === 0)
-    const count = at.pendingApprovals.length + at.manualToolCalls.length
-    if (!isNew || (asking === undefined && count === 0)) continue
     waiting.add(callId)
     const idOf = (id: string): string => `${callId}/${id}`
-    for (const one of told === undefined ? pendingCalls(base) : (told.pending ?? [])) {
-      pending.push(inCall(callId, one))
-    }
     const own = at.pendingApprovals.map((call) => ({ ...call, id: idOf(call.id) }))
     approvals.push(...own)
     manual.push(...at.manualToolCalls.map((call) => ({ ...call, id: idOf(call.id) })))
@@ -226,7 +213,36 @@ export function innerPending({ inner }: Collector): InnerPending {
     const [first] = own
     if (first !== undefined) halts.push({ reason: 'approval', toolCallId: first.id })
   }
-  return { waiting, halts, approvals, manual, pending }
+  return { waiting, halts, approvals, manual }
+}
+
+/** An agent inside a call that waits for somebody. */
+interface WaitingAgent {
+  readonly callId: string
+  /** The session that its run went on from. */
+  readonly base: Session
+  /** The result of its run. Absent if it has no event since it was entered again: then it waits as its session says. */
+  readonly told: ChatOutcome | undefined
+  readonly at: Pick<
+    ChatOutcome,
+    | 'pendingQuestion'
+    | 'pendingToolCallId'
+    | 'pendingQuestionOptions'
+    | 'pendingApprovals'
+    | 'manualToolCalls'
+  >
+}
+
+/** The agents that this run has entered and that wait for somebody. */
+export function waitingAgents({ inner }: Collector): readonly WaitingAgent[] {
+  return inner.flatMap(({ callId, base, state, entered }) => {
+    const told = state.result
+    const at = told ?? { ...base, manualToolCalls: base.pendingToolCalls }
+    const isNew = entered && (told !== undefined || state.count === 0)
+    const count = at.pendingApprovals.length + at.manualToolCalls.length
+    const waits = at.pendingToolCallId !== undefined || count > 0
+    return isNew && waits ? { callId, base, told, at } : []
+  })
 }
 
 type StepCompleted = Extract<StreamEvent, { type: 'step_completed' }>

@@ -265,7 +265,7 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
       const { type, toolCallId, toolName, call } = event
       // It may repeat what a policy threw.
       const reason = shows('errors') ? event.reason : undefined
-      const { ticket, ...shown } = viewApproval({ ...call, ticket: event.ticket }, shows)
+      const { ticket, ...shown } = viewApproval({ ...call, ticket: event.ticket }, options)
       return defined<ViewEvent>({ type, toolCallId, toolName, call: shown, ticket, reason })
     }
     case 'tool_execution_started': {
@@ -300,7 +300,7 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
         haltedReason: event.haltedReason,
       })
     case 'chat_completed':
-      return { type: 'chat_completed', result: viewResult(event.result, shows) }
+      return { type: 'chat_completed', result: viewResult(event.result, options) }
     default:
       return shownModelEvent(event, options)
   }
@@ -355,12 +355,16 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
 }
 
 /** Whether a view shows what has this name. */
-export type Shows = (name: ViewInclude | ViewHide) => boolean
+export type Shows = (name: ViewInclude) => boolean
 
 /** What a view with these options shows. */
-export function showsOf({ include, hide }: ViewOptions): Shows {
-  return (name) =>
-    name === 'approval_arguments' ? hide?.includes(name) !== true : include?.includes(name) === true
+export function showsOf({ include }: ViewOptions): Shows {
+  return (name) => include?.includes(name) === true
+}
+
+/** Whether a view leaves out the arguments of approvals. */
+export function hidesApprovals({ hide }: ViewOptions): boolean {
+  return hide?.includes('approval_arguments') === true
 }
 
 /** A tool call without what its provider needs back. */
@@ -457,7 +461,8 @@ function viewSources(sources: readonly Source[] | undefined): readonly ViewSourc
   return sources?.map(({ providerMetadata: _own, ...source }) => source)
 }
 
-function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
+function viewResult(result: ChatOutcome, view: ViewOptions): ViewResult {
+  const shows = showsOf(view)
   const { outputText, output, haltedReason, pendingQuestion, pendingToolCallId } = result
   const { manualToolCalls, haltResult, usage, metadata, error } = result
   const options = result.pendingQuestionOptions
@@ -471,7 +476,7 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
     pendingQuestionOptions: options && viewQuestion(options),
     pendingQuestionTicket: tickets.get(pendingToolCallId ?? ''),
     pendingApprovals: result.pendingApprovals.map((call) =>
-      viewApproval({ ...call, ticket: tickets.get(call.id) }, shows),
+      viewApproval({ ...call, ticket: tickets.get(call.id) }, view),
     ),
     manualToolCalls: manualToolCalls.map((call) => viewWaiting(call, tickets.get(call.id), shows)),
     haltResult: shows('tool_results') ? haltResult : undefined,
@@ -484,11 +489,11 @@ function viewResult(result: ChatOutcome, shows: Shows): ViewResult {
 /** A call that awaits approval, with its arguments: somebody has to decide about them. Where they are hidden, nobody can. */
 export function viewApproval(
   { ticket, ...call }: PendingApproval & { readonly ticket?: string | undefined },
-  shows: Shows,
+  view: ViewOptions,
 ): ViewApproval {
+  const shows = showsOf(view)
   const reason = shows('errors') ? call.reason : undefined
-  if (!shows('approval_arguments'))
-    return defined<ViewApproval>({ ...viewCall(call, shows), reason })
+  if (hidesApprovals(view)) return defined<ViewApproval>({ ...viewCall(call, shows), reason })
   return defined<ViewApproval>({ ...wholeCall(call), ticket, reason })
 }
 

@@ -16,8 +16,9 @@ import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
 import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
-import { pendingCalls } from '../calls/pending.ts'
-import { innerPlace, sessionCall } from '../calls/places.ts'
+import { inCall, pendingCalls } from '../calls/pending.ts'
+import { innerPlace, noteOf, sessionCall } from '../calls/places.ts'
+import { ticketOf } from '../calls/tickets.ts'
 import { contextOfCall } from '../chat/answering-engine.ts'
 import {
   isChatOver,
@@ -29,7 +30,7 @@ import {
 } from '../chat/chat.ts'
 import { limitAfterResults } from '../chat/late-results.ts'
 import { loopSource } from '../chat/loop.ts'
-import { createLoop, toDecision, type LoopState } from '../chat/prepare.ts'
+import { createLoop, toDecision, type LoopState, type Tickets } from '../chat/prepare.ts'
 import { engineParts, keepEvent, runContext } from '../model-call/context.ts'
 import { foldEvent, toChatResult, toStepResult } from '../model-call/fold.ts'
 import type { FormatFor } from '../model-call/output.ts'
@@ -348,11 +349,23 @@ function prepare(
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
-  const start = { ...counts, state, decisions, late, inner, calls: from.calls }
+  const start = { ...counts, state, decisions, late, inner, tickets: ticketsOf(from) }
   const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
   return { loop, base: { ...rest, status: 'idle', run } }
+}
+
+/** How a session names what its runs ask for. What was settled before a run counts. */
+function ticketsOf(session: Session): Tickets {
+  return {
+    of: (kind, { id, name }, shown) => {
+      const waits = noteOf(session, id)?.settled.length ?? 0
+      return ticketOf({ sessionId: session.id, id, name, kind, waits }, shown)
+    },
+    inside: (callId, agent) =>
+      ('status' in agent ? pendingCalls(agent) : agent).map((one) => inCall(callId, one)),
+  }
 }
 
 /** Whether a run goes on with results that were handed in, in time or late, and has nothing to run before the model reads them. */

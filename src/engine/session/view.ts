@@ -153,7 +153,7 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
         })
       : undefined,
     pendingApprovals: session.pendingApprovals.map((call) =>
-      viewApproval({ ...call, ticket: tickets.get(call.id) }, shows),
+      viewApproval({ ...call, ticket: tickets.get(call.id) }, options),
     ),
     pendingToolCalls: session.pendingToolCalls.map((call) =>
       viewWaiting(call, tickets.get(call.id), shows),

@@ -130,7 +130,7 @@ test.each([
   const clock = virtualClock()
   const runs = createRuns({ engine: createEngine(), store: memoryStore({ clock }), clock })
   await runs.send('victim', 'hi').catch(() => undefined)
-  const pageFolder = new URL('page/', import.meta.url)
+  const pageFolder = new URL('stub/', import.meta.url)
   const handle = makeInspector(runs, { authorize: () => true, mount }, { pageFolder })
   expect((await handle(new Request(origin + path))).status).toBe(status)
 })

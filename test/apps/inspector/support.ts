@@ -81,7 +81,7 @@ export function desk(options: DeskOptions = {}): Desk {
   const handle = makeInspector(
     runs,
     { authorize: withToken, ...inspectorOptions },
-    { pageFolder: new URL('page/', import.meta.url), engineModule, recorded: played?.recorded },
+    { pageFolder: new URL('stub/', import.meta.url), engineModule, recorded: played?.recorded },
   )
   const ask = (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { authorization: token, ...(init.headers as Record<string, string>) }

@@ -394,7 +394,7 @@ describe('an id that cannot stand in an address or in a log', () => {
       new Request(`https://a.test/s/approvals/${encodeURIComponent(pending?.id ?? '')}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: '{"approve":true}',
+        body: JSON.stringify({ approve: true, ticket: Session.pending(session)[0]?.ticket }),
       }),
     )
     expect(response.status).toBe(202)

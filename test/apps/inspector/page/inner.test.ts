@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { eventsOf, innerRunsOf, innerSessionOf } from '../../../src/apps/inspector/page/inner.ts'
-import { messageText, Session, type StreamEvent } from '../../../src/index.ts'
+import { eventsOf, innerRunsOf, innerSessionOf } from '../../../../src/apps/inspector/page/inner.ts'
+import { messageText, Session, type StreamEvent } from '../../../../src/index.ts'
 import { completed, delta, logOf, send, started, toolStarted } from './logs.ts'
 
 /** What an agent tells of its run: the session that it goes on from, or an event. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { alignMessages, comparedText, wordDiff } from '../../../src/apps/inspector/page/diff.ts'
-import { age, cost, count, duration, tokens } from '../../../src/apps/inspector/page/format.ts'
+import { alignMessages, comparedText, wordDiff } from '../../../../src/apps/inspector/page/diff.ts'
+import { age, cost, count, duration, tokens } from '../../../../src/apps/inspector/page/format.ts'
 import {
   clipped,
   firstLine,
@@ -10,13 +10,13 @@ import {
   safeLink,
   visiblePieces,
   visibleText,
-} from '../../../src/apps/inspector/page/hostile.ts'
-import { arranged, refreshed } from '../../../src/apps/inspector/page/list.ts'
-import { parseRoute, routeFragment, takeToken } from '../../../src/apps/inspector/page/route.ts'
-import { summaryOf } from '../../../src/apps/inspector/page/summary.ts'
-import { choicesOf, transcriptOf } from '../../../src/apps/inspector/page/transcript.ts'
-import { Session, type Message } from '../../../src/index.ts'
-import { root } from '../../support/root.ts'
+} from '../../../../src/apps/inspector/page/hostile.ts'
+import { arranged, refreshed } from '../../../../src/apps/inspector/page/list.ts'
+import { parseRoute, routeFragment, takeToken } from '../../../../src/apps/inspector/page/route.ts'
+import { summaryOf } from '../../../../src/apps/inspector/page/summary.ts'
+import { choicesOf, transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
+import { Session, type Message } from '../../../../src/index.ts'
+import { root } from '../../../support/root.ts'
 import { logOf, send } from './logs.ts'
 
 const folder = join(root, 'src/apps/inspector/page')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { axisOf } from '../../../src/apps/inspector/page/axis.ts'
-import { tickLabel } from '../../../src/apps/inspector/page/format.ts'
+import { axisOf } from '../../../../src/apps/inspector/page/axis.ts'
+import { tickLabel } from '../../../../src/apps/inspector/page/format.ts'
 import {
   barMs,
   firstTokenMs,
@@ -9,8 +9,8 @@ import {
   timelineBuilder,
   timelineOf,
   type Timeline,
-} from '../../../src/apps/inspector/page/timeline.ts'
-import type { StreamEvent } from '../../../src/index.ts'
+} from '../../../../src/apps/inspector/page/timeline.ts'
+import type { StreamEvent } from '../../../../src/index.ts'
 import { completed, delta, logOf, send, started, toolCompleted, toolStarted } from './logs.ts'
 
 /** What the bars say, in short: kind, label, from, to and state. */

@@ -1,5 +1,5 @@
-import type { StreamEvent } from '../../../src/index.ts'
-import type { LogEntry } from '../../../src/stores.ts'
+import type { StreamEvent } from '../../../../src/index.ts'
+import type { LogEntry } from '../../../../src/stores.ts'
 
 /** A log of events, each some milliseconds after the one before. */
 export function logOf(

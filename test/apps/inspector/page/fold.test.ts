@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { historyOf } from '../../../src/apps/inspector/page/fold.ts'
-import { transcriptOf } from '../../../src/apps/inspector/page/transcript.ts'
-import { createEngine, Session, tool, type Message, type ToolCall } from '../../../src/index.ts'
-import { createRuns, type Runs } from '../../../src/runs.ts'
-import { memoryStore, type LogEntry, type RunStore } from '../../../src/stores.ts'
-import { fake, virtualClock, type Script } from '../../../src/testing.ts'
+import { historyOf } from '../../../../src/apps/inspector/page/fold.ts'
+import { transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
+import { createEngine, Session, tool, type Message, type ToolCall } from '../../../../src/index.ts'
+import { createRuns, type Runs } from '../../../../src/runs.ts'
+import { memoryStore, type LogEntry, type RunStore } from '../../../../src/stores.ts'
+import { fake, virtualClock, type Script } from '../../../../src/testing.ts'
 import { delta, logOf, started } from './logs.ts'
 
 const book = tool({
