@@ -11,7 +11,6 @@ export {
   fromUiMessages,
   sendWhenSettled,
   uiApprovals,
-  uiCommands,
   type AcceptedFromUi,
   type FromUiOptions,
 } from './bridges/ui/from-ui-messages.ts'
@@ -22,6 +21,7 @@ export {
   type Conversation,
   type UiPast,
 } from './bridges/ui/to-ui-messages.ts'
+export { uiCommands } from './bridges/ui/ui-commands.ts'
 export {
   resumeUiMessages,
   sendUiMessages,

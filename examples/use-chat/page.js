@@ -56,7 +56,9 @@ stop.addEventListener('click', () => {
 
 function show() {
   list.replaceChildren(
-    ...state.messages.flatMap(({ role, parts }) => parts.flatMap((part) => shown(role, part))),
+    ...state.messages.flatMap(({ role, parts }, index) =>
+      parts.flatMap((part) => shown(role, part, index === state.messages.length - 1)),
+    ),
     ...(state.error ? [element('p', 'error', state.error.message)] : []),
   )
   // One thing at a time: what is clicked during an answer would be sent beside it.
@@ -66,11 +68,13 @@ function show() {
   }
 }
 
-function shown(role, part) {
+function shown(role, part, isLast) {
   if (part.type === 'text') return [element('p', role, part.text)]
   if (part.type === 'data-question') {
-    const { question, options } = part.data
-    const choices = (options.choices ?? []).map((text) =>
+    const { question, options, answer } = part.data
+    // A question that was answered stays, without its buttons.
+    const isOpen = isLast && answer === undefined
+    const choices = (isOpen ? (options.choices ?? []) : []).map((text) =>
       element('button', 'choice', text, () => chat.sendMessage({ text })),
     )
     return [element('p', 'question', question), ...choices]

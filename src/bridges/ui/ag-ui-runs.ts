@@ -1,12 +1,13 @@
-import { ownContent } from '../../core/messages/tool-messages.ts'
 import { describe, refusal } from '../../core/schema/checks.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
+import type { PendingCall } from '../../core/types/call.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import { messageParts, messageText } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { Runs, SendOptions } from '../../durable/runs/contract.ts'
-import { questionsOf } from '../../engine/calls/places.ts'
+import { sessionCall } from '../../engine/calls/places.ts'
+import { openQuestion } from '../../engine/calls/settle.ts'
 import {
   isUsersOwn,
   showsOf,
@@ -20,9 +21,9 @@ import {
   type AgUiIds,
   type AgUiResponseOptions,
 } from './ag-ui.ts'
-import { uiCommands } from './from-ui-messages.ts'
 import { shownByDefault } from './to-chunks.ts'
-import { isCut, pastOf, turnsOf } from './to-ui-messages.ts'
+import { isCut, pastOf, resultContent, turnsOf } from './to-ui-messages.ts'
+import { settledTicket, uiCommands, waitsOf } from './ui-commands.ts'
 import {
   askedBy,
   assertAuthority,
@@ -31,9 +32,9 @@ import {
   followed,
   giveNew,
   goneOn,
-  isWords,
-  refusalOf,
+  authorsOf,
   refused,
+  withAuthors,
   type PageAuthority,
 } from './ui-runs.ts'
 import { pacedResponse, sseChecks } from './ui-stream.ts'
@@ -90,10 +91,11 @@ async function answered(
     before?.running === false &&
     isCut(before.session)
   const asked = goesOn ? [['resume'] as const] : commands.map(askedBy)
-  const forbidden = await refusalOf(asked, { authorize }, page)
-  if (forbidden !== undefined) return forbidden
+  const verdict = await authorsOf(asked, { authorize }, page)
+  if (verdict instanceof Response) return verdict
   const words = messages.at(-1)?.id
-  const given = await giveNew(runs, before, commands, { id, words, context, metadata })
+  const signed = withAuthors(commands, verdict)
+  const given = await giveNew(runs, before, signed, { id, words, context, metadata })
   const { sent, repeats } = given
   if (repeats !== undefined) {
     return (await goneOn(runs, id, repeats, false)) ?? repeated(runs, id, input, page)
@@ -197,7 +199,7 @@ function historyOf(session: Session, { include = shownByDefault }: ViewOptions):
     const { ok, denied } = toolEnd(metadata)
     const error = denied ? 'the call was denied' : 'the tool failed'
     const safe = JSON.stringify(ok ? null : { error })
-    const whole = messageText({ role: 'tool', content: ownContent(message) })
+    const whole = messageText({ role: 'tool', content: resultContent(message) })
     const content = shows(ok ? 'tool_results' : 'errors') ? whole : safe
     return { id, role: 'tool', toolCallId, content }
   })
@@ -208,30 +210,34 @@ function uiMessages(
   { messages, resume }: AgUiInput,
   session: Session | undefined,
 ): readonly UiMessageInput[] {
-  const approvals = new Set(session?.pendingApprovals.map(({ id }) => id))
+  const waits = session === undefined ? [] : waitsOf(session)
   const parts: UiMessageInput['parts'][number][] = []
   const settle = (toolCallId: unknown, members: object): void => {
     parts.push({ type: 'tool-call', toolCallId, ...members })
-  }
-  for (const entry of listOf(resume)) {
-    const { interruptId: id, status, payload } = entry
-    const isGiven = status !== 'cancelled'
-    if (typeof id === 'string' && approvals.has(id)) {
-      const { approved, reason } = isObject(payload) ? payload : {}
-      if (isGiven && typeof approved !== 'boolean') {
-        const problem = `must be { approved: true } or { approved: false }, not ${describe(payload)}`
-        throw refusal('invalid_message', `the payload for ${id}`, problem)
-      }
-      const approval = { approved: isGiven && approved === true, reason }
-      settle(id, { state: 'approval-responded', approval })
-    } else if (isGiven) settle(id, { state: 'output-available', output: payload })
-    else settle(id, { state: 'output-error', errorText: 'cancelled' })
   }
   const given = listOf(messages)
   for (const { role, toolCallId: id, content, error } of given) {
     if (role !== 'tool') continue
     if (error === undefined) settle(id, { state: 'output-available', output: content })
     else settle(id, { state: 'output-error', errorText: error })
+  }
+  for (const { interruptId: ticket, status, payload } of listOf(resume)) {
+    if (typeof ticket !== 'string' || session === undefined) continue
+    const { id, isApproval } = interrupted(session, waits, ticket)
+    const isGiven = status !== 'cancelled'
+    if (isApproval) {
+      const { approved, reason } = isObject(payload) ? payload : {}
+      if (isGiven && typeof approved !== 'boolean') {
+        const problem = `must be { approved: true } or { approved: false }, not ${describe(payload)}`
+        throw refusal('invalid_message', `the payload for ${id}`, problem)
+      }
+      const approval = { id: ticket, approved: isGiven && approved === true, reason }
+      settle(id, { state: 'approval-responded', approval })
+      continue
+    }
+    parts.push({ type: 'data-question', id, data: { toolCallId: id, ticket } })
+    if (isGiven) settle(id, { state: 'output-available', output: payload })
+    else settle(id, { state: 'output-error', errorText: 'cancelled' })
   }
   const settled = { id: '', role: 'assistant', parts }
   const last = given.at(-1)
@@ -241,6 +247,21 @@ function uiMessages(
   const texts = words.flatMap(({ type, text }) => (type === 'text' ? { type, text } : []))
   // Words without an id are new each time.
   return [settled, { id: typeof id === 'string' ? id : '', role: 'user', parts: texts }]
+}
+
+/** The call that an interrupt is about. Its id is the ticket of what the call waits for, or has waited for; anything else throws. */
+function interrupted(
+  session: Session,
+  waits: readonly PendingCall[],
+  ticket: string,
+): { readonly id: string; readonly isApproval: boolean } {
+  const open = waits.find((one) => one.ticket === ticket || one.call.id === ticket)
+  if (open !== undefined) return { id: open.call.id, isApproval: open.kind === 'approval' }
+  const settled = settledTicket(session, ticket)
+  if (settled !== undefined) return { id: settled.toolCallId, isApproval: settled.isApproval }
+  // Without a ticket, a call that waits for nothing is history.
+  if (sessionCall(session, ticket) === undefined) openQuestion(session, ticket)
+  return { id: ticket, isApproval: false }
 }
 
 /** The objects of a list that a client sent. */
@@ -253,15 +274,13 @@ function answersOf(
   commands: readonly SessionCommand[],
   session: Session | undefined,
 ): readonly StreamEvent[] {
-  const asked = session ? questionsOf(session) : []
+  const asked = session ? waitsOf(session) : []
   return commands.flatMap((command): StreamEvent[] => {
     if (command.type !== 'send') return []
-    const question = isWords(command)
-      ? asked[0]
-      : asked.find(({ toolCallId }) => toolCallId === command.toolCallId)
+    const wait = asked.find(({ ticket }) => ticket === command.answers)
     // A handler that is called again, and an agent, have their own results.
-    if (question === undefined || question.options?.['resume'] === true) return []
-    const { toolCallId: id } = question
+    if (wait === undefined || wait.question?.options?.['resume'] === true) return []
+    const { id } = wait.call
     return id.includes('/') ? [] : [{ type: 'tool_result_encoded', id, content: command.content }]
   })
 }

@@ -197,8 +197,9 @@ function agUiFold(
       role: 'tool',
     })
   }
-  const wait = (toolCallId: string, interrupt: Interrupt): void => {
-    interrupts.set(toolCallId, { id: toolCallId, toolCallId, ...interrupt })
+  /** A client sends the id of an interrupt back with what was decided, so it is the ticket. Without a session there is none. */
+  const wait = (toolCallId: string, ticket: string | undefined, interrupt: Interrupt): void => {
+    interrupts.set(toolCallId, { id: ticket ?? toolCallId, toolCallId, ...interrupt })
   }
   const show = (chunk: { readonly type: string }): void =>
     custom(chunk.type, { ...chunk, messageId })
@@ -252,17 +253,17 @@ function agUiFold(
     'tool-output-available': ({ toolCallId, output }) => result(toolCallId, output),
     'tool-output-error': ({ toolCallId, errorText }) => result(toolCallId, { error: errorText }),
     'tool-output-denied': ({ toolCallId }) => result(toolCallId, { error: 'the call was denied' }),
-    'tool-approval-request'({ toolCallId }) {
+    'tool-approval-request'({ toolCallId, approvalId }) {
       const metadata = calls.get(toolCallId) ?? { toolName: '' }
-      wait(toolCallId, {
+      wait(toolCallId, approvalId, {
         reason: 'approval',
         message: `Run ${metadata.toolName}?`,
         responseSchema: approvalSchema,
         metadata,
       })
     },
-    'data-question'({ data: { toolCallId, toolName, question, options } }) {
-      wait(toolCallId, {
+    'data-question'({ data: { toolCallId, toolName, question, options, ticket } }) {
+      wait(toolCallId, ticket, {
         reason: 'question',
         message: question,
         responseSchema: { type: 'string' },

@@ -28,10 +28,7 @@ import {
 import { validateMessage } from '../../core/schema/validate.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { isObject } from '../../core/types/guards.ts'
-import type { JsonValue } from '../../core/types/json.ts'
 import type { Message, Part, Source, ToolCall } from '../../core/types/message.ts'
-import type { Session, SessionCommand } from '../../core/types/session.ts'
-import { questionsOf } from '../../engine/calls/places.ts'
 import type { UiMessageInput } from './ui-types.ts'
 
 /** What a page may say only when it is accepted. */
@@ -50,7 +47,7 @@ export interface FromUiOptions {
 }
 
 /** Checks the options, and gives what they accept. */
-function acceptedBy(options: FromUiOptions): Accepts {
+export function acceptedBy(options: FromUiOptions): Accepts {
   const checks: Record<keyof FromUiOptions, Check> = { accept: listOf(oneOf(acceptedFromUi)) }
   assertValid('invalid_options', optionsOf(checks)(options))
   return (name) => options.accept?.includes(name) === true
@@ -91,11 +88,13 @@ type Accepts = (name: AcceptedFromUi) => boolean
 /** A part of a page, of which only the type is known. */
 type Fields = Readonly<Record<string, unknown>> & { readonly type: string }
 
-interface CheckedMessage extends UiMessageInput {
+/** A message of a page, whose parts have types. */
+export interface CheckedMessage extends UiMessageInput {
   readonly parts: readonly Fields[]
 }
 
-function checkedMessages(messages: readonly UiMessageInput[]): readonly CheckedMessage[] {
+/** Refuses messages that are not a list of messages with parts. */
+export function checkedMessages(messages: readonly UiMessageInput[]): readonly CheckedMessage[] {
   const typed = must(
     'a part with a type',
     (value) => isObject(value) && typeof value['type'] === 'string',
@@ -115,7 +114,11 @@ function textOf({ type, text }: Fields, path: string): string {
 }
 
 /** The content of a user message. */
-function wordsOf({ parts }: CheckedMessage, path: string, accepts: Accepts): Message['content'] {
+export function wordsOf(
+  { parts }: CheckedMessage,
+  path: string,
+  accepts: Accepts,
+): Message['content'] {
   const content = parts.flatMap((part, index): Part[] => {
     const at = `${path}.parts[${index}]`
     if (part.type === 'file') return [mediaPart(part, at, accepts)]
@@ -229,7 +232,7 @@ function callOf({ id, name, part }: UiToolPart, path: string): ToolCall {
 }
 
 /** A text of a page, which may have sent anything instead. */
-function textIn(value: unknown): string {
+export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
@@ -248,7 +251,8 @@ function resultOf(id: string, part: Fields): Message | undefined {
   return undefined
 }
 
-function written(value: unknown): string {
+/** An output as the content of a message. */
+export function written(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -337,14 +341,15 @@ function ends(id: string, message: UiMessageInput): boolean {
 }
 
 /** What the page decided about a call, if it did: by its approval, or as AI SDK 5 can say it, by an output `{ approved }`. */
-function approvalOf({ state, approval, output }: Fields): Decision | undefined {
+export function approvalOf({ state, approval, output }: Fields): Decision | undefined {
   const given = state === 'approval-responded' || state === 'output-denied' ? approval : output
   if (!isObject(given) || typeof given['approved'] !== 'boolean') return undefined
   const { approved, reason } = given
   return { approved, ...(typeof reason === 'string' && { reason }) }
 }
 
-interface Decision {
+/** What a page decided about a call. */
+export interface Decision {
   readonly approved: boolean
   readonly reason?: string
 }
@@ -365,71 +370,4 @@ export function uiApprovals(
       return [[id, decision.approved ? true : { deny: decision.reason ?? '' }]]
     }),
   )
-}
-
-/**
- * What the messages of a page ask of a session, as commands: the last message if it is the user's, decisions about the calls that wait for
- * approval, results of the calls that the page runs, and answers to questions.
- *
- * Only what the session waits for is taken, so a page cannot invent calls, results or approvals. Everything else in the messages is ignored:
- * the session has the history.
- */
-export function uiCommands(
-  messages: readonly UiMessageInput[],
-  session: Session | undefined,
-  options: FromUiOptions = {},
-): readonly SessionCommand[] {
-  const accepts = acceptedBy(options)
-  const checked = checkedMessages(messages)
-  const tools = checked.flatMap((message) =>
-    message.role === 'assistant' ? toolParts(message) : [],
-  )
-  const asked = session ? questionsOf(session).map(({ toolCallId }) => toolCallId) : []
-  const settled = new Map<string, SessionCommand>()
-  for (const tool of tools) {
-    // A call that is shown twice is settled once.
-    const command = settled.has(tool.id) ? undefined : commandOf(tool, session, asked)
-    if (command !== undefined) settled.set(tool.id, command)
-  }
-  const commands = [...settled.values()].filter(({ type }) => type !== 'send')
-  const last = checked.at(-1)
-  const words: SessionCommand[] = []
-  if (last?.role === 'user') {
-    const content = wordsOf(last, `messages[${checked.length - 1}]`, accepts)
-    words.push({ type: 'send', content })
-  }
-  // Questions are answered in their order: the words answer the first one that has no output. Those behind the next one wait.
-  for (const id of asked) {
-    const answer = settled.get(id) ?? words.pop()
-    if (answer === undefined) break
-    commands.push(answer)
-  }
-  return [...commands, ...words]
-}
-
-function commandOf(
-  { id: toolCallId, part }: UiToolPart,
-  session: Session | undefined,
-  asked: readonly string[],
-): SessionCommand | undefined {
-  const { state, output = null, errorText, preliminary } = part
-  const waits = ({ id }: ToolCall): boolean => id === toolCallId
-  if (session?.pendingApprovals.some(waits)) {
-    const decision = approvalOf(part)
-    if (decision === undefined) return undefined
-    const { approved, reason } = decision
-    return approved ? { type: 'approve', toolCallId } : { type: 'deny', toolCallId, reason }
-  }
-  const hasOutput = state === 'output-available' && preliminary !== true
-  if (!hasOutput && state !== 'output-error') return undefined
-  if (asked.includes(toolCallId)) {
-    const content = hasOutput
-      ? written(output)
-      : `The user dismissed the question: ${textIn(errorText)}`
-    return { type: 'send', content, toolCallId }
-  }
-  if (!session?.pendingToolCalls.some(waits)) return undefined
-  const content = output as JsonValue // It is checked where the command is applied.
-  if (hasOutput) return { type: 'submitToolResult', toolCallId, content }
-  return { type: 'submitToolResult', toolCallId, content: textIn(errorText), isError: true }
 }

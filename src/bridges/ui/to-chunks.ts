@@ -30,9 +30,11 @@ import type {
   AiSdkVersion,
   BlockKind,
   UiAnswerMetadata,
+  UiApproval,
   UiFile,
   UiFinishReason,
   UiMessageChunk,
+  UiQuestion,
 } from './ui-types.ts'
 
 /** What a page is shown, and in which form. */
@@ -68,6 +70,8 @@ export interface ChunkOptions extends PageOptions {
   readonly elsewhere?: ReadonlyMap<string, boolean> | undefined
   /** The session before the events, whose calls may still get a result. */
   readonly session?: Session | undefined
+  /** What the user answered to questions that are told again, by the id of the call. They are not open. */
+  readonly answers?: ReadonlyMap<string, string> | undefined
   /** The calls that the page has to run, for events whose end does not tell them. */
   readonly pending?: readonly ToolCall[] | undefined
   /** What a run that rests shows again in a last step of its own, by the calls of the message and the number of its last step. Without it, nothing. */
@@ -143,8 +147,10 @@ type CallEnd =
  * each event; what stands before it writes the parts of the message: steps, texts, calls, what is open, files, and the end.
  */
 export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
-  const { version, dynamicTools: dynamic, include = shownByDefault } = options
-  const shows = showsOf({ include })
+  const { version, dynamicTools: dynamic, include = shownByDefault, hide } = options
+  const shows = showsOf({ include, hide })
+  /** Nobody decides about arguments that he was not shown: then there is no ticket either. */
+  const showsApprovals = shows('approval_arguments')
   /** The answer has given chunks. */
   let hasContent = false
   /** The step has given nothing: a page shows it with the next chunk that changes the message. */
@@ -285,12 +291,22 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     if (agentStep !== step) enterStep()
     agentStep = step
   }
-  const request = ({ id, name: toolName, arguments: input }: ToolCall): void => {
+  /** The page sends the id of an approval back with the decision, so it is the ticket. Without a session there is none. */
+  const request = (
+    { id, name: toolName, arguments: args }: ToolCall,
+    given: string | undefined,
+  ): void => {
+    const ticket = showsApprovals ? given : undefined
+    const input = showsApprovals ? args : {}
     note(id, { approval: true })
-    if (version !== 5) emit({ type: 'tool-approval-request', approvalId: id, toolCallId: id })
-    else emit({ type: 'data-approval', id, data: { toolCallId: id, toolName, input } })
+    if (version !== 5) {
+      emit({ type: 'tool-approval-request', approvalId: ticket ?? id, toolCallId: id })
+    } else {
+      const data = defined<UiApproval>({ toolCallId: id, toolName, input, ticket })
+      emit({ type: 'data-approval', id, data })
+    }
   }
-  const approve = (call: ToolCall): void => {
+  const approve = (call: ToolCall, ticket: string | undefined): void => {
     const { id } = call
     if (asked.has(id) || options.elsewhere?.get(id)) return
     asked.add(id)
@@ -298,12 +314,13 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     const wasAsked = known?.approval && !known.isSettled
     if (!wasAsked) {
       // Somebody has to decide about the arguments.
-      if (!known?.isReady || !known.step || !shows('tool_arguments')) complete(call, true)
-      request(call)
+      const lacksArguments = showsApprovals && !shows('tool_arguments')
+      if (!known?.isReady || !known.step || lacksArguments) complete(call, showsApprovals)
+      request(call, ticket)
     }
     const open = (): void => {
-      repeat(call, true)
-      request(call)
+      repeat(call, showsApprovals)
+      request(call, ticket)
     }
     note(id, { open })
   }
@@ -314,7 +331,10 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     if (!calls.has(id)) complete(call)
     note(id, { open: () => repeat(call) })
   }
-  const ask = ({ toolCallId: id, toolName, question, options: choices }: Question): void => {
+  const ask = (event: Question): void => {
+    const { toolCallId: id, toolName } = event
+    const answer = event.ticket === undefined ? options.answers?.get(id) : undefined
+    if (answer !== undefined) return tellQuestion(event, answer)
     // An output that the page has given is taken when the questions before it are answered.
     if (asked.has(id) || calls.get(id)?.isSettled) return
     asked.add(id)
@@ -322,11 +342,12 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     // That of an agent is new to the page, which may answer by an output of the call.
     if (id.includes('/')) hand(call)
     else note(id, { open: () => repeat(call) })
-    emit({
-      type: 'data-question',
-      id,
-      data: { toolCallId: id, toolName, question, options: viewQuestion(choices) },
-    })
+    tellQuestion(event)
+  }
+  const tellQuestion = (event: Question, answer?: string): void => {
+    const { toolCallId: id, toolName, question, options: choices, ticket } = event
+    const asked = { toolCallId: id, toolName, question, options: viewQuestion(choices) }
+    emit({ type: 'data-question', id, data: defined<UiQuestion>({ ...asked, ticket, answer }) })
   }
 
   // Files and sources
@@ -486,7 +507,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       noted = notedReason(event)
       hasReason ||= noted !== undefined
     },
-    approval_requested: (event) => approve(event.call),
+    approval_requested: (event) => approve(event.call, event.ticket),
     tool_execution_started(event) {
       if (callOf(event.id)) note(event.id, { hasEnded: false })
       else complete(event)
@@ -525,16 +546,14 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     },
     chat_completed({ result }) {
       const asking = result.pendingToolCallId
-      result.pendingApprovals.forEach(approve)
+      const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))
+      for (const call of result.pendingApprovals) approve(call, tickets.get(call.id))
       result.manualToolCalls.forEach(hand)
       if (asking) {
         const toolName = (calls.get(asking) ?? earlierCall(asking))?.name ?? ''
-        ask({
-          toolCallId: asking,
-          toolName,
-          question: result.pendingQuestion ?? '',
-          options: result.pendingQuestionOptions ?? {},
-        })
+        const { pendingQuestion: question = '', pendingQuestionOptions: options = {} } = result
+        const ticket = tickets.get(asking)
+        ask(defined<Question>({ toolCallId: asking, toolName, question, options, ticket }))
       }
       const waits = asking ?? result.pendingApprovals[0] ?? result.manualToolCalls[0]
       if (result.error && !waits) breakOff(result.error)

@@ -1,9 +1,16 @@
-import { deniedReason, ownContent, isMark } from '../../core/messages/tool-messages.ts'
+import { deniedReason, givenAnswer, isMark, ownContent } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
-import { answersOf, messageParts, type Message, type ToolCall } from '../../core/types/message.ts'
+import {
+  answersOf,
+  messageParts,
+  messageText,
+  type Message,
+  type ToolCall,
+} from '../../core/types/message.ts'
 import type { Session } from '../../core/types/session.ts'
+import { ownRecords } from '../../engine/calls/records.ts'
 import { isUsersOwn } from '../../engine/model-call/view-event.ts'
 import { waitingEvents, waits } from '../../engine/session/inner.ts'
 import { toolParts } from './from-ui-messages.ts'
@@ -39,16 +46,19 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const session = sessionOf(conversation)
   const { include = shownByDefault } = options
   const denied = options.version === 5 ? new Map() : deniedIn(session)
+  const approved = options.version === 5 ? new Map() : approvedIn(session)
   if (!include.includes('tool_results')) denied.forEach((_, id) => denied.set(id, undefined))
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
-  const known = resultsIn(session)
+  const answered = answeredIn(session)
+  const answers = new Map(answered.map(({ toolCallId, answer }) => [toolCallId, answer]))
+  const known = resultsIn(session, answered)
   for (const turn of turns) {
     const { id, answerId, said } = turn
     if (said) messages.push({ id, role: 'user', parts: wordsOf(said) })
     const chunks: UiMessageChunk[] = []
     const { missed, pending } = answerOf(session, turn, known)
-    const page = { ...options, restStep, pending, tellsAnswer: true }
+    const page = { ...options, restStep, pending, answers, tellsAnswer: true }
     const fold = chunkFold(page, (chunk) => chunks.push(chunk))
     missed.forEach(fold.add)
     if (chunks.length === 0) continue
@@ -57,7 +67,7 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
       id: answerId,
       role: 'assistant',
       ...pageMetadata(chunks),
-      parts: pageParts(chunks, denied),
+      parts: pageParts(chunks, denied, approved),
     })
   }
   return messages
@@ -95,6 +105,47 @@ function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
   )
 }
 
+/** The approval in a part of a call that ran because somebody approved it. */
+interface GivenApproval {
+  readonly id: string
+  readonly approved: true
+}
+
+/** The calls that somebody approved. Chunks do not tell it either. */
+function approvedIn({ calls = {} }: Session): Map<string, GivenApproval> {
+  return new Map(
+    Object.entries(calls).flatMap(([toolCallId, { approval, settled }]) => {
+      // A call is approved before it asks anything.
+      const [id = toolCallId] = settled
+      return approval?.decision === 'approved' ? [[toolCallId, { id, approved: true }]] : []
+    }),
+  )
+}
+
+/** A question that the user has answered, as the event that asked it. */
+interface AnsweredQuestion extends Extract<StreamEvent, { type: 'ask_user_requested' }> {
+  readonly answer: string
+}
+
+/** The questions of a session that were answered: of each call the last one. Those inside an agent are gone with it. */
+function answeredIn(session: Session): readonly AnsweredQuestion[] {
+  return ownRecords(session).flatMap(({ id: toolCallId, name: toolName, question }) => {
+    const { text = '', options = {}, answer: content } = question ?? {}
+    if (content === undefined) return []
+    const answer = messageText({ role: 'user', content })
+    return [
+      {
+        type: 'ask_user_requested',
+        toolCallId,
+        toolName,
+        question: text,
+        options,
+        answer,
+      } as const,
+    ]
+  })
+}
+
 /** The metadata that a page makes of chunks. */
 function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metadata'> {
   const merged: UiAnswerMetadata = {}
@@ -110,6 +161,7 @@ function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metad
 function pageParts(
   chunks: readonly UiMessageChunk[],
   denied: ReadonlyMap<unknown, string | undefined>,
+  approved: ReadonlyMap<string, GivenApproval>,
 ): UiMessagePart[] {
   const parts: object[] = []
   /** The blocks and calls, by id. */
@@ -159,17 +211,19 @@ function pageParts(
         set(id, { state: 'approval-requested', approval: { id: approvalId } })
         break
       }
-      case 'tool-output-available':
-        set(chunk.toolCallId, { state: 'output-available', output: chunk.output })
+      case 'tool-output-available': {
+        const { toolCallId: id, output } = chunk
+        set(id, defined<object>({ state: 'output-available', output, approval: approved.get(id) }))
         break
+      }
       case 'tool-output-error': {
         const { toolCallId: id, errorText } = chunk
-        const approval = defined<object>({ id, approved: false, reason: denied.get(id) })
+        const denial = defined<object>({ id, approved: false, reason: denied.get(id) })
         set(
           id,
           denied.has(id)
-            ? { state: 'output-denied', approval }
-            : { state: 'output-error', errorText },
+            ? { state: 'output-denied', approval: denial }
+            : defined<object>({ state: 'output-error', errorText, approval: approved.get(id) }),
         )
         break
       }
@@ -210,7 +264,8 @@ export function turnsOf({ thread }: Session): readonly Turn[] {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
-    if (isAnswer || isUsersOwn(message)) begin(id, message)
+    if (isAnswer) begin(id, { ...message, content: givenAnswer(message) })
+    else if (isUsersOwn(message)) begin(id, message)
     if (role !== 'assistant') return
     if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
@@ -261,13 +316,15 @@ export interface SavedAnswer {
 interface SessionResults {
   /** The last message about each call, by the id of the call. */
   readonly results: ReadonlyMap<unknown, Message>
+  /** The questions that are told again, by the id of the call. */
+  readonly answered: ReadonlyMap<string, StreamEvent>
   readonly isWaiting: boolean
   /** What the session waits for, also inside of agents. */
   readonly asked: ReturnType<typeof waitingEvents>
   readonly lastAnswer: Message | undefined
 }
 
-function resultsIn(session: Session): SessionResults {
+function resultsIn(session: Session, answered: readonly AnsweredQuestion[] = []): SessionResults {
   const { messages } = session.thread
   const isWaiting = waits(session)
   return {
@@ -277,6 +334,7 @@ function resultsIn(session: Session): SessionResults {
         message,
       ]),
     ),
+    answered: new Map(answered.map(({ answer: _answer, ...event }) => [event.toolCallId, event])),
     isWaiting,
     asked: isWaiting || session.status === 'idle' ? waitingEvents(session) : [],
     lastAnswer: messages.findLast(({ role }) => role === 'assistant'),
@@ -287,7 +345,7 @@ function resultsIn(session: Session): SessionResults {
 function answerOf(
   session: Session,
   { answers }: Turn,
-  { results, isWaiting, asked, lastAnswer }: SessionResults,
+  { results, answered, isWaiting, asked, lastAnswer }: SessionResults,
   count = 0,
 ): SavedAnswer {
   const missed: StreamEvent[] = []
@@ -309,7 +367,9 @@ function answerOf(
     const isOpen = isAsked ? !isCut(session) : isUnderWay && result && isMark(result)
     if (!result || isOpen) return
     const metadata = { ...marks, ...(isAsked && { interrupted: true }) }
-    const content = ownContent(result)
+    const content = resultContent(result)
+    const question = answered.get(call.id)
+    if (question !== undefined) missed.push(question)
     missed.push({ type: 'tool_result_encoded', id: call.id, content, metadata })
   }
   /** A call with the arguments with which it was approved. */
@@ -329,6 +389,14 @@ function answerOf(
     if (!partial) toolCalls.forEach(tellOutcome)
   })
   return { missed, pending }
+}
+
+/** The result in a message of a call: of one that asked, what the user said. */
+export function resultContent(message: Message): Message['content'] {
+  const content = ownContent(message)
+  return message.metadata?.['answeredByUser'] === true
+    ? givenAnswer({ ...message, content })
+    : content
 }
 
 /** The beginning of an answer, as far as a page is told of it. */

@@ -1,20 +1,36 @@
 import { warnOnce } from '../../core/base/warning.ts'
 import { isAllmError, ValidationError } from '../../core/errors/errors.ts'
 import { verdictOf, type Permission } from '../../core/schema/authorize.ts'
-import { anyFunction, assertValid, brief, optionsOf, refusal } from '../../core/schema/checks.ts'
+import {
+  anyFunction,
+  assertValid,
+  brief,
+  optionsOf,
+  refusal,
+  type Check,
+} from '../../core/schema/checks.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { assertNever } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
-import { messageText } from '../../core/types/message.ts'
+import { messageText, type Message } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import type { RunAction, RunInfo, Runs, SendOptions, Sent } from '../../durable/runs/contract.ts'
+import type {
+  Authorized,
+  RunAction,
+  RunInfo,
+  Runs,
+  SendOptions,
+  Sent,
+} from '../../durable/runs/contract.ts'
 import { problemOf, refused as refusing } from '../../durable/runs/handler.ts'
 import type { LogEntry } from '../../durable/stores/run-store.ts'
+import { author, openQuestion } from '../../engine/calls/settle.ts'
 import { applyCommand, createSession } from '../../engine/session/changes.ts'
 import { waits } from '../../engine/session/inner.ts'
-import { isComplete, toolParts, uiCommands, type FromUiOptions } from './from-ui-messages.ts'
+import { isComplete, toolParts, type FromUiOptions } from './from-ui-messages.ts'
 import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
+import { settledTicket, uiCommands, waitsOf } from './ui-commands.ts'
 import {
   assertPageOptions,
   callsIn,
@@ -29,15 +45,19 @@ import type { UiMessageInput } from './ui-types.ts'
 export interface PageAuthority {
   /**
    * Decides what a post may do, before anything of it is done: `messages` for the user's words and answers to questions, `approvals` and `tools` with
-   * the id of the call for each decision and each result, `resume` for a run that is to go on after a failure or a stop. `true` or `{}` allows; a
-   * `Response` refuses and is sent; everything else refuses with status 403. One refusal refuses the whole post.
+   * the id of the call for each decision and each result, `resume` for a run that is to go on after a failure or a stop. `true` or an object allows; its
+   * `by` is the author of what the page decides or answers, and never comes from the page. A `Response` refuses and is sent; everything else refuses with
+   * status 403. One refusal refuses the whole post.
    *
    * Without it the page may send messages and go on with its run. Decisions and results are refused.
    */
   readonly authorize?:
-    | ((action: PageAction, callId?: string) => Permission | Promise<Permission>)
+    | ((action: PageAction, callId?: string) => Permission<Author> | Promise<Permission<Author>>)
     | undefined
 }
+
+/** What an allowed post brings along. */
+type Author = Pick<Authorized, 'by'>
 
 /** What a post of a page can do to a session. */
 export type PageAction = Extract<RunAction, 'messages' | 'approvals' | 'tools' | 'resume'>
@@ -64,8 +84,8 @@ export interface ResumeUiOptions extends Omit<UiResponseOptions, 'originalMessag
  *
  * The session has the history, so only what it waits for is taken: see `uiCommands`. A message, a decision or a result counts once, however often the
  * page sends it: the page then gets the answer that there is, and for a message a run that failed or was stopped is resumed. What is refused has the status and the words of
- * `runs.handler`: 403 if the page may not decide about a call or give its result, and then nothing of the post counts; 409 if an answer is being written, or
- * if the page wants another answer to a message that has one (runs do not go back); 400 if nothing is new. Rejects with any other failure.
+ * `runs.handler`: 403 if the page may not decide about a call or give its result, and then nothing of the post counts; 409 if an answer is being written, if
+ * what the page decided or answered is not open any more, or if it wants another answer to a message that has one (runs do not go back); 400 if nothing is new. Rejects with any other failure.
  */
 export async function sendUiMessages(
   runs: Runs,
@@ -98,10 +118,11 @@ async function answered(
   const commands = [...uiCommands(messages, before?.session, { accept })]
   const goesOn = continued(messages, messageId)
   if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
-  const forbidden = await refusalOf(commands.map(askedBy), { authorize }, page)
-  if (forbidden !== undefined) return forbidden
+  const verdict = await authorsOf(commands.map(askedBy), { authorize }, page)
+  if (verdict instanceof Response) return verdict
   const last = messages.at(-1)
-  const given = await giveNew(runs, before, commands, { id, words: last?.id, context, metadata })
+  const signed = withAuthors(commands, verdict)
+  const given = await giveNew(runs, before, signed, { id, words: last?.id, context, metadata })
   const { sent, repeats } = given
   if (repeats !== undefined) {
     const wantsAnother = trigger === 'regenerate-message'
@@ -148,27 +169,47 @@ export function askedBy(command: SessionCommand): Asked {
   }
 }
 
-/** The refusal of a post of which something is not allowed. */
-export async function refusalOf(
+/** The author of each thing that a post asks for, or the refusal of a post of which something is not allowed. */
+export async function authorsOf(
   asked: readonly Asked[],
   { authorize }: PageAuthority,
   { onError = warnOfMistake }: Pick<UiResponseOptions, 'onError'>,
-): Promise<Response | undefined> {
+): Promise<readonly (string | undefined)[] | Response> {
+  const authors: (string | undefined)[] = []
   for (const [action, callId] of asked) {
     const isDecision = action === 'approvals' || action === 'tools'
     const what = isDecision ? `${action} of call ${brief(callId ?? '')}` : action
     if (authorize === undefined) {
-      if (!isDecision) continue
+      if (!isDecision) {
+        authors.push(undefined)
+        continue
+      }
       const words = `${what} are not taken from a page unless the server allows them: pass authorize(action, callId) to it`
       throw refusing(403, 'forbidden', words)
     }
-    const verdict = verdictOf(await authorize(action, callId), {})
-    if (verdict.allowed !== undefined) continue
+    const verdict = verdictOf<Author>(await authorize(action, callId), authorMembers)
+    if (verdict.allowed !== undefined) {
+      authors.push(verdict.allowed.by)
+      continue
+    }
     if (verdict.response !== undefined) return verdict.response
     if (verdict.mistake !== undefined) onError(verdict.mistake)
     throw refusing(403, 'forbidden', `authorize did not allow ${what}`)
   }
-  return undefined
+  return authors
+}
+
+const authorMembers = { by: author } satisfies Record<keyof Author, Check>
+
+/** Commands with the authors that `authorize` named. */
+export function withAuthors(
+  commands: readonly SessionCommand[],
+  authors: readonly (string | undefined)[],
+): SessionCommand[] {
+  return commands.map((command, at) => {
+    const by = authors[at]
+    return by === undefined || command.type === 'resume' ? command : { ...command, by }
+  })
 }
 
 const warnOfMistake = /* @__PURE__ */ warnOnce('a post of a page was refused')
@@ -204,12 +245,30 @@ export async function giveNew(
   const words = wordsOf(commands[said])
   // A page that was opened has the words under the ids of `toUiMessages`. Others under such an id are an edit, which is refused.
   const isSaid = ({ id: turn, said: text }: Turn): boolean => turn === wordsId && text !== undefined
-  const isKnown = said >= 0 && before !== undefined && turnsOf(before.session).some(isSaid)
+  const isKnown =
+    said >= 0 &&
+    before !== undefined &&
+    (turnsOf(before.session).some(isSaid) || isAnswered(before.session, commands, said))
   if (isKnown) commands.splice(said, 1)
   assertForms(before?.session ?? createSession({ id }), commands)
   const given = giveAll(runs, id, commands, { ...options, idempotencyKey: keyOf(wordsId) })
   const sent = await given.catch(asEdit)
   return { sent, repeats: (sent?.duplicate ?? isKnown) ? words : undefined }
+}
+
+/**
+ * Whether the user's words were taken before as the answer to the question that they are for. If somebody has given another answer, it throws: then nothing of a
+ * post is taken.
+ */
+function isAnswered(session: Session, commands: readonly SessionCommand[], said: number): boolean {
+  const words = commands[said]
+  if (words?.type !== 'send' || typeof words.answers !== 'string') return false
+  if (waitsOf(session).some(({ ticket }) => ticket === words.answers)) return false
+  const settled = settledTicket(session, words.answers)
+  if (settled?.answer !== undefined && wordsOf(words) === textOf(settled.answer)) return true
+  // Words that are sent again, and were about something that the session does not remember, are known by their key.
+  if (settled?.answer !== undefined || commands.length > 1) openQuestion(session, words.answers)
+  return false
 }
 
 /** Throws if one of the commands can never be applied, so that none of a post is given if another one is wrong. */
@@ -262,7 +321,11 @@ export function isWords(command: SessionCommand): boolean {
 
 /** The text of the user's words. */
 function wordsOf(command: SessionCommand | undefined): string {
-  return command?.type === 'send' ? messageText({ role: 'user', content: command.content }) : ''
+  return command?.type === 'send' ? textOf(command.content) : ''
+}
+
+function textOf(content: Message['content']): string {
+  return messageText({ role: 'user', content })
 }
 
 /** The messages of a page, and the one that it goes on with. */
@@ -379,16 +442,22 @@ function give(
   options: SendOptions,
 ): Promise<Sent> {
   switch (command.type) {
-    case 'send':
-      return runs.send(id, command.content, options)
-    case 'approve':
-      return runs.approve(id, command.toolCallId)
-    case 'deny':
-      return runs.deny(id, command.toolCallId, command.reason)
+    case 'send': {
+      const { content, answers, by } = command
+      return runs.send(id, content, { ...options, answers, by })
+    }
+    case 'approve': {
+      const { toolCallId, ticket, by } = command
+      return runs.approve(id, toolCallId, { ticket, by })
+    }
+    case 'deny': {
+      const { toolCallId, reason, ticket, by } = command
+      return runs.deny(id, toolCallId, reason, { ticket, by })
+    }
     case 'submitToolResult': {
-      const { toolCallId, content, isError } = command
+      const { toolCallId, content, isError, ticket, by } = command
       // The page gives values, and no parts.
-      return runs.submitToolResult(id, toolCallId, content as JsonValue, { isError })
+      return runs.submitToolResult(id, toolCallId, content as JsonValue, { isError, ticket, by })
     }
     case 'resume':
       return runs.resume(id)

@@ -134,6 +134,10 @@ export interface UiQuestion {
   readonly question: string
   /** Choices, or anything else that the handler passed on. */
   readonly options: JsonObject
+  /** While it is open: the page sends it back with its messages, and so answers this question and no other. Without a session there is none. */
+  readonly ticket?: string
+  /** What the user answered, in a conversation that is read again. */
+  readonly answer?: string
 }
 
 /** The data of a `data-progress` part. */
@@ -150,6 +154,8 @@ export interface UiApproval {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: JsonObject
+  /** The page sends it back with its messages, and so decides about this input and no other. Without a session there is none. */
+  readonly ticket?: string
 }
 
 /** A message of `useChat`, in the form that a version of the AI SDK has. */
@@ -194,8 +200,13 @@ type ToolPart<Version> = (
     | (Version extends 6 | 7 ? ApprovalState : never)
   )
 
+/** What somebody decided before the call ran. */
+type GivenApproval = { id: string; approved: true }
+
 type ApprovalState =
   | { state: 'approval-requested'; input: unknown; approval: { id: string } }
+  | { state: 'output-available'; input: unknown; output: unknown; approval: GivenApproval }
+  | { state: 'output-error'; input: unknown; errorText: string; approval: GivenApproval }
   | {
       state: 'output-denied'
       input: unknown

@@ -594,6 +594,32 @@ describe('a call of several rounds', () => {
     expect(runs).toHaveLength(2)
   })
 
+  test('an answer belongs to the question of its state, and settles no other', async () => {
+    const answers: unknown[] = []
+    const seat = tool({
+      name: 'book',
+      description: 'Books.',
+      schema: { type: 'object' },
+      handler: (_args: object, { answer }: HandlerOptions) => {
+        answers.push(answer)
+        if (answer === undefined) return askUser('Which row?', { resume: true })
+        return answer === '14' ? askUser('Which seat?', { resume: true }) : 'booked'
+      },
+    })
+    const send = await rawClient([seat])
+    const row = await stateOf(send, params)
+    const answered = { ...params, requestState: row, inputResponses: accept({ answer: '14' }) }
+    const place = await stateOf(send, answered)
+    // The second question is open. The state of the first one settles nothing any more.
+    expect(text(await send(answered))).toContain('was used before')
+    const other = { ...answered, inputResponses: accept({ answer: 'C' }) }
+    expect(text(await send(other))).toContain('was used before')
+    expect(answers).toEqual([undefined, '14'])
+    const last = { ...params, requestState: place, inputResponses: accept({ answer: 'C' }) }
+    expect(text(await send(last))).toBe('booked')
+    expect(answers).toEqual([undefined, '14', 'C'])
+  })
+
   test('takes only an answer that fits what was asked', async () => {
     for (const content of [{ answer: 'roof' }, { seat: 'aisle' }, {}, { answer: 5 }, []]) {
       const { book, runs } = booking()

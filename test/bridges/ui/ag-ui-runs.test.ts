@@ -219,8 +219,9 @@ describe('sendAgUi', () => {
   test('refuses an approval whose payload does not decide, and nothing is decided', async () => {
     const { agent, runs, say } = open()
     await say('pay:p')
+    const [interrupt] = agent.pendingInterrupts
     for (const payload of ['yes', undefined, { approved: 'yes' }]) {
-      const resume = [{ interruptId: 'p', status: 'resolved', payload }]
+      const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload }]
       const { messages } = agent
       const input = { threadId: 'ada', runId: 'r', messages, resume }
       const response = await sendAgUi(runs, 'ada', input)
@@ -244,7 +245,9 @@ describe('sendAgUi', () => {
       },
     })
     await other.runAgent()
-    expect(other.pendingInterrupts).toMatchObject([{ id: 'r', metadata: { input: { of: 'r' } } }])
+    expect(other.pendingInterrupts).toMatchObject([
+      { toolCallId: 'r', metadata: { input: { of: 'r' } } },
+    ])
     const calls = other.messages.flatMap((message) =>
       message.role === 'assistant' ? (message.toolCalls ?? []) : [],
     )
@@ -273,7 +276,8 @@ describe('sendAgUi', () => {
     async (status, payload, told) => {
       const { agent, runs, say } = open()
       await say('ask:q')
-      await agent.runAgent({ resume: [{ interruptId: 'q', status, ...(payload && { payload }) }] })
+      const interruptId = agent.pendingInterrupts[0]?.id ?? ''
+      await agent.runAgent({ resume: [{ interruptId, status, ...(payload && { payload }) }] })
       expect(await statusOf(runs)).toBe('completed')
       expect(results(agent)).toEqual([told])
     },
@@ -287,7 +291,7 @@ describe('sendAgUi', () => {
       runId: 'r',
       messages: agent.messages,
     })
-    expect(await again.text()).toContain('"interrupts":[{"id":"p"')
+    expect(await again.text()).toMatch(/"interrupts":\[\{"id":"[\w-]{16}","toolCallId":"p"/)
     const empty = {
       threadId: 'ada',
       runId: 'r',

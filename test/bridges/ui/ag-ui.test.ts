@@ -145,7 +145,8 @@ describe('read by HttpAgent of @ag-ui/client', () => {
     const seen = agentOf((input) => {
       const { resume = [] } = input as { resume?: { interruptId: string; payload?: unknown }[] }
       const [decided] = resume
-      if (decided !== undefined) session = Session.approve(session, decided.interruptId)
+      const ticket = decided?.interruptId
+      if (decided !== undefined) session = Session.approve(session, 'c2', { ticket })
       const stream = decided
         ? Session.streamResume(engine, session)
         : Session.streamReply(engine, session, 'pay')
@@ -158,7 +159,7 @@ describe('read by HttpAgent of @ag-ui/client', () => {
     await run(seen)
     expect(seen.agent.pendingInterrupts).toMatchObject([
       {
-        id: 'c2',
+        id: Session.pending(session)[0]?.ticket,
         reason: 'approval',
         toolCallId: 'c2',
         metadata: { toolName: 'pay', input: { euros: 3 } },
@@ -166,7 +167,13 @@ describe('read by HttpAgent of @ag-ui/client', () => {
     ])
     await run(seen, {
       runId: 'r2',
-      resume: [{ interruptId: 'c2', status: 'resolved', payload: { approved: true } }],
+      resume: [
+        {
+          interruptId: seen.agent.pendingInterrupts[0]?.id ?? '',
+          status: 'resolved',
+          payload: { approved: true },
+        },
+      ],
     })
     expect(seen.error).toBeUndefined()
     expect(seen.agent.pendingInterrupts).toEqual([])

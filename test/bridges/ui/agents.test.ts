@@ -22,7 +22,7 @@ import { memoryStore } from '../../../src/stores.ts'
 import { fake, type Script } from '../../../src/testing.ts'
 import { toAgUiResponse, toUiMessages, toUiMessageStream, type AgUiIds } from '../../../src/ui.ts'
 import { openRunsDesk, type Desk } from './desk.ts'
-import { partsOf, readBy } from './readers.ts'
+import { approvalIdOf, partsOf, readBy } from './readers.ts'
 
 const schema = { type: 'object' } as const
 
@@ -153,7 +153,10 @@ describe('an agent inside a call, in useChat', () => {
     // A page that is opened now can decide as well.
     const saved = toUiMessages((await runs.get('ada'))?.session ?? [])
     expect(shown({ messages: saved })).toEqual(waiting)
-    await chat.addToolApprovalResponse({ id: 'help-0/pay-0', approved })
+    await chat.addToolApprovalResponse({
+      id: approvalIdOf(chat.messages, 'help-0/pay-0'),
+      approved,
+    })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat)).toEqual(['help:pay', 'help-0 output-available', end, '1 done.'])
@@ -165,7 +168,10 @@ describe('an agent inside a call, in useChat', () => {
     await using desk = await openRunsDesk(runs)
     const chat = pageAt(desk)
     await chat.sendMessage({ text: 'help:pay+ask' })
-    await chat.addToolApprovalResponse({ id: 'help-0/pay-0', approved: true })
+    await chat.addToolApprovalResponse({
+      id: approvalIdOf(chat.messages, 'help-0/pay-0'),
+      approved: true,
+    })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat)).toContain('help-0/pay-0 output-available')
@@ -179,7 +185,10 @@ describe('an agent inside a call, in useChat', () => {
     const chat = pageAt(desk)
     await chat.sendMessage({ text: 'help:help:pay' })
     expect(shown(chat)).toContain('help-0/help-0/pay-0 approval-requested')
-    await chat.addToolApprovalResponse({ id: 'help-0/help-0/pay-0', approved: true })
+    await chat.addToolApprovalResponse({
+      id: approvalIdOf(chat.messages, 'help-0/help-0/pay-0'),
+      approved: true,
+    })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat)).toContain('help-0/help-0/pay-0 output-available')
@@ -214,7 +223,7 @@ test('an agent inside a call is read by HttpAgent: progress, and an interrupt th
       }
       const [decided] = input.resume ?? []
       const sent = decided
-        ? await runs.approve('ada', decided.interruptId)
+        ? await runs.approve('ada', 'help-0/pay-1', { ticket: decided.interruptId })
         : await runs.send('ada', 'help:look+pay')
       return toAgUiResponse(runs.follow('ada', { after: sent.lastEventId }), input)
     },
@@ -226,9 +235,9 @@ test('an agent inside a call is read by HttpAgent: progress, and an interrupt th
   await agent.runAgent({}, subscriber)
   expect(custom).toContainEqual(expect.objectContaining({ toolCallId: 'help-0', inner: 'event' }))
   expect(agent.pendingInterrupts).toMatchObject([
-    { id: 'help-0/pay-1', reason: 'approval', metadata: { toolName: 'pay' } },
+    { toolCallId: 'help-0/pay-1', reason: 'approval', metadata: { toolName: 'pay' } },
   ])
-  const interruptId = 'help-0/pay-1'
+  const interruptId = agent.pendingInterrupts[0]?.id ?? ''
   const payload = { approved: true }
   await agent.runAgent({ resume: [{ interruptId, status: 'resolved', payload }] }, subscriber)
   expect(failure).toBeUndefined()

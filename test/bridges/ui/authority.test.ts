@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { askUser, createEngine, messageText, tool } from '../../../src/index.ts'
+import { askUser, createEngine, messageText, Session, tool } from '../../../src/index.ts'
 import { createRuns, type Runs } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
 import { fake, type Script } from '../../../src/testing.ts'
@@ -59,12 +59,18 @@ const answer = (...parts: readonly object[]): UiMessageInput => ({
   parts: parts as UiMessageInput['parts'], // They have a type.
 })
 
-const decided = (toolCallId: string, approved = true): object => ({
+const decided = (toolCallId: string, ticket: string, approved = true): object => ({
   type: 'tool-refund',
   toolCallId,
   state: 'approval-responded',
   input: {},
-  approval: { id: toolCallId, approved },
+  approval: { id: ticket, approved },
+})
+
+const question = (toolCallId: string, ticket: string): object => ({
+  type: 'data-question',
+  id: toolCallId,
+  data: { toolCallId, toolName: 'ask', question: 'Which one?', options: {}, ticket },
 })
 
 const given = (toolCallId: string, output: unknown, name = 'stamp'): object => ({
@@ -90,27 +96,30 @@ const interrupt = (interruptId: string, payload: unknown): object => ({
   payload,
 })
 
-const posts: Readonly<Record<'approval' | 'denial' | 'result' | 'answer' | 'words', Post>> = {
-  approval: {
-    messages: [answer(decided('r'))],
-    client: { resume: [interrupt('r', { approved: true })] },
-  },
-  denial: {
-    messages: [answer(decided('r', false))],
-    client: { resume: [{ interruptId: 'r', status: 'cancelled' }] },
-  },
-  result: {
+/** Posts of a page, by the tickets that it was given. */
+const posts: Readonly<
+  Record<'approval' | 'denial' | 'result' | 'answer' | 'words', (ticket: string) => Post>
+> = {
+  approval: (ticket) => ({
+    messages: [answer(decided('r', ticket))],
+    client: { resume: [interrupt(ticket, { approved: true })] },
+  }),
+  denial: (ticket) => ({
+    messages: [answer(decided('r', ticket, false))],
+    client: { resume: [{ interruptId: ticket, status: 'cancelled' }] },
+  }),
+  result: () => ({
     messages: [answer(given('s', 'ok'))],
     client: { messages: [{ id: 't', role: 'tool', toolCallId: 's', content: 'ok' }] },
-  },
-  answer: {
-    messages: [answer(given('q', 'red', 'ask'))],
-    client: { resume: [interrupt('q', 'red')] },
-  },
-  words: {
+  }),
+  answer: (ticket) => ({
+    messages: [answer(given('q', 'red', 'ask'), question('q', ticket))],
+    client: { resume: [interrupt(ticket, 'red')] },
+  }),
+  words: () => ({
     messages: [said('hello', 'u2')],
     client: { messages: [{ id: 'u2', role: 'user', content: 'hello' }] },
-  },
+  }),
 }
 
 type Way = (runs: Runs, post: Post, options?: PageAuthority) => Promise<Response>
@@ -128,6 +137,23 @@ async function open(words: string): Promise<ReturnType<typeof shop>> {
   return own
 }
 
+/** The ticket of what a call waits for. */
+async function ticketOf(runs: Runs, callId: string, id = 'ada'): Promise<string> {
+  const { session } = (await runs.get(id)) ?? {}
+  const waits = session === undefined ? [] : Session.pending(session)
+  return waits.find(({ call }) => call.id === callId)?.ticket ?? 'none'
+}
+
+/** A shop after these words, and a post about what waits there. */
+async function opened(
+  words: string,
+  postOf: (ticket: string) => Post,
+): Promise<ReturnType<typeof shop> & { readonly post: Post }> {
+  const own = await open(words)
+  const callId = words.split(':')[1] ?? ''
+  return { ...own, post: postOf(await ticketOf(own.runs, callId)) }
+}
+
 const stateOf = async (runs: Runs): Promise<string> => JSON.stringify(await runs.get('ada'))
 
 describe.each(Object.entries(ways))('%s', (_name, send) => {
@@ -135,8 +161,8 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
     ['approves its own refund', 'refund:r', posts.approval, 'approvals of call r'],
     ['denies a call', 'refund:r', posts.denial, 'approvals of call r'],
     ['gives the result of a call', 'stamp:s', posts.result, 'tools of call s'],
-  ])('refuses a page that %s', async (_title, words, post, what) => {
-    const { runs, paid } = await open(words)
+  ])('refuses a page that %s', async (_title, words, postOf, what) => {
+    const { runs, paid, post } = await opened(words, postOf)
     const before = await stateOf(runs)
     const refused = await send(runs, post)
     expect([refused.status, await refused.text()]).toEqual([
@@ -155,8 +181,8 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
     ['result', 'stamp:s', posts.result, [['tools', 's']]],
     ['answer', 'ask:q', posts.answer, [['messages', undefined]]],
     ['message', 'hello', posts.words, [['messages', undefined]]],
-  ])('takes the %s that authorize allows', async (_title, words, post, expected) => {
-    const { runs } = await open(words)
+  ])('takes the %s that authorize allows', async (_title, words, postOf, expected) => {
+    const { runs, post } = await opened(words, postOf)
     const asked: unknown[] = []
     const response = await send(runs, post, {
       authorize: (action, callId) => asked.push([action, callId]) > 0,
@@ -170,10 +196,11 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
   test('applies nothing of a post of which something is refused', async () => {
     const { runs, paid } = await open('refund:r stamp:s')
     const before = await stateOf(runs)
+    const ticket = await ticketOf(runs, 'r')
     const post: Post = {
-      messages: [answer(decided('r'), given('s', 'ok')), said('hello', 'u2')],
+      messages: [answer(decided('r', ticket), given('s', 'ok')), said('hello', 'u2')],
       client: {
-        resume: [interrupt('r', { approved: true })],
+        resume: [interrupt(ticket, { approved: true })],
         messages: [
           { id: 't', role: 'tool', toolCallId: 's', content: 'ok' },
           { id: 'u2', role: 'user', content: 'hello' },
@@ -190,23 +217,24 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
   })
 
   test('takes words and answers without authorize', async () => {
-    const asking = await open('ask:q')
-    await (await send(asking.runs, posts.answer)).text()
+    const asking = await opened('ask:q', posts.answer)
+    await (await send(asking.runs, asking.post)).text()
     expect((await asking.runs.wait('ada')).session.status).toBe('completed')
     const { runs } = await open('hello')
-    await (await send(runs, posts.words)).text()
+    await (await send(runs, posts.words(''))).text()
     expect((await runs.get('ada'))?.session.thread.messages).toHaveLength(4)
   })
 
   test('takes a message after a history that others have settled', async () => {
     const { runs, paid } = await open('refund:r stamp:s')
+    const ticket = await ticketOf(runs, 'r')
     await runs.approve('ada', 'r')
     await runs.submitToolResult('ada', 's', 'ok')
     await runs.wait('ada')
     const post: Post = {
       messages: [
         said('refund:r stamp:s', 'm0'),
-        answer(decided('r'), given('s', 'ok'), given('r', { approved: true }, 'refund')),
+        answer(decided('r', ticket), given('s', 'ok')),
         said('thanks', 'u2'),
       ],
       client: {
@@ -215,7 +243,7 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
           { id: 't', role: 'tool', toolCallId: 's', content: 'ok' },
           { id: 'u2', role: 'user', content: 'thanks' },
         ],
-        resume: [interrupt('r', { approved: true })],
+        resume: [interrupt(ticket, { approved: true })],
       },
     }
     const response = await send(runs, post)
@@ -227,15 +255,17 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
   })
 
   test('sends a Response of authorize as it is', async () => {
-    const { runs } = await open('refund:r')
+    const { runs, post } = await opened('refund:r', posts.approval)
     const mine = new Response('sign in first', { status: 401 })
-    expect(await send(runs, posts.approval, { authorize: () => mine })).toBe(mine)
+    expect(await send(runs, post, { authorize: () => mine })).toBe(mine)
   })
 
   test('does not take anything else for authorize', async () => {
     const { runs } = shop()
     const options = { authorize: true } as unknown as PageAuthority
-    await expect(send(runs, posts.words, options)).rejects.toThrow('authorize must be a function')
+    await expect(send(runs, posts.words(''), options)).rejects.toThrow(
+      'authorize must be a function',
+    )
   })
 
   test('refuses an id with control characters', async () => {
@@ -243,9 +273,9 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
     const id = 'ada\r\n[error] forged'
     const client = { threadId: 'ada', runId: 'r', messages: [] }
     for (const response of [
-      await sendUiMessages(runs, id, posts.words.messages),
+      await sendUiMessages(runs, id, posts.words('').messages),
       await resumeUiMessages(runs, id),
-      await sendAgUi(runs, id, { ...client, ...posts.words.client }),
+      await sendAgUi(runs, id, { ...client, ...posts.words('').client }),
     ]) {
       expect(response.status).toBe(400)
     }
@@ -254,7 +284,9 @@ describe.each(Object.entries(ways))('%s', (_name, send) => {
 
 test('a decision that AI SDK 5 sends as an output is a decision', async () => {
   const { runs, paid } = await open('refund:r')
-  const messages = [answer(given('r', { approved: true }, 'refund'))]
+  const ticket = await ticketOf(runs, 'r')
+  const request = { type: 'data-approval', id: 'r', data: { toolCallId: 'r', ticket } }
+  const messages = [answer(given('r', { approved: true }, 'refund'), request)]
   const options: SendUiOptions = { version: 5 }
   expect((await sendUiMessages(runs, 'ada', messages, options)).status).toBe(403)
   expect(paid).toEqual([])
@@ -281,14 +313,18 @@ describe('a post of which something is wrong', () => {
   const deep = JSON.parse('['.repeat(600) + ']'.repeat(600)) as unknown
   const allowed = { authorize: () => true } as const
 
-  test.each<[string, readonly UiMessageInput[]]>([
-    ['words without a text', [answer(decided('r')), said('', 'u2')]],
-    ['a result that is nested too deep', [answer(decided('r'), given('s', deep))]],
-    ['a result with __proto__', [answer(decided('r'), given('s', JSON.parse('{"__proto__":1}')))]],
-  ])('has no effect at all: %s', async (_title, messages) => {
+  test.each<[string, (approval: object) => readonly UiMessageInput[]]>([
+    ['words without a text', (approval) => [answer(approval), said('', 'u2')]],
+    ['a result that is nested too deep', (approval) => [answer(approval, given('s', deep))]],
+    [
+      'a result with __proto__',
+      (approval) => [answer(approval, given('s', JSON.parse('{"__proto__":1}')))],
+    ],
+  ])('has no effect at all: %s', async (_title, messagesOf) => {
     const { runs, paid } = shop()
     await runs.send('x', 'refund:r stamp:s')
     await runs.wait('x')
+    const messages = messagesOf(decided('r', await ticketOf(runs, 'r', 'x')))
     expect((await sendUiMessages(runs, 'x', messages, allowed)).status).toBe(400)
     expect(paid).toEqual([])
     expect((await runs.get('x'))?.session.pendingApprovals).toHaveLength(1)
@@ -301,7 +337,11 @@ describe('a post of which something is wrong', () => {
     const { runs, paid } = shop()
     await runs.send('x', 'refund:r')
     await runs.wait('x')
-    const input = { messages: [], resume: [interrupt('r', { approved: true })], ...ids }
+    const input = {
+      messages: [],
+      resume: [interrupt(await ticketOf(runs, 'r', 'x'), { approved: true })],
+      ...ids,
+    }
     const sent = sendAgUi(runs, 'x', input as never, allowed)
     expect([400, 'rejected']).toContain(
       await sent.then(

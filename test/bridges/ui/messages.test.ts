@@ -157,8 +157,9 @@ describe('fromUiMessages', () => {
 })
 
 /** The UI message that the real reader makes of a run. */
-async function pageOf(words: string): Promise<UIMessage[]> {
-  const { message } = await readBy(6, toUiMessageStream(streamChat(engine, words)))
+async function pageOf(words: string, id: string = 'ada'): Promise<UIMessage[]> {
+  const stream = Session.streamReply(engine, Session.create({ id }), words)
+  const { message } = await readBy(6, toUiMessageStream(stream))
   // The parts are those that the reader made.
   const answer = { ...message, role: 'assistant' } as unknown as UIMessage
   return [{ id: 'u1', role: 'user', parts: [text(words)] }, answer]
@@ -272,25 +273,26 @@ describe('uiCommands', () => {
   test('gives the last words of the user, and nothing of the history', async () => {
     const session = await waiting('hello')
     const messages = [said(text('forged')), answered(text('forged')), said(text('next'))]
-    expect(uiCommands(messages, session)).toEqual([{ type: 'send', content: 'next' }])
-    expect(uiCommands(messages, undefined)).toEqual([{ type: 'send', content: 'next' }])
+    const next = [{ type: 'send', content: 'next', answers: null }]
+    expect(uiCommands(messages, session)).toEqual(next)
+    expect(uiCommands(messages, undefined)).toEqual(next)
     expect(uiCommands(messages.slice(0, 2), session)).toEqual([])
   })
 
   test('decides only about what the session waits for', async () => {
-    const decided = (id: string, approved: boolean): UiMessageInput['parts'][number] => ({
+    const session = await waiting('pay')
+    const ticket = Session.pending(session)[0]?.ticket ?? ''
+    const decided = (toolCallId: string, approved: boolean): UiMessageInput['parts'][number] => ({
       type: 'tool-pay',
-      toolCallId: id,
+      toolCallId,
       state: 'approval-responded',
       input: { euros: 1_000_000 },
-      approval: { id, approved },
+      approval: { id: ticket, approved },
     })
     const messages = [answered(decided('c2', true), decided('invented', true))]
-    expect(uiCommands(messages, await waiting('pay'))).toEqual([
-      { type: 'approve', toolCallId: 'c2' },
-    ])
-    expect(uiCommands([answered(decided('c2', false))], await waiting('pay'))).toEqual([
-      { type: 'deny', toolCallId: 'c2', reason: undefined },
+    expect(uiCommands(messages, session)).toEqual([{ type: 'approve', toolCallId: 'c2', ticket }])
+    expect(uiCommands([answered(decided('c2', false))], session)).toEqual([
+      { type: 'deny', toolCallId: 'c2', reason: undefined, ticket },
     ])
     expect(uiCommands(messages, await waiting('hello'))).toEqual([])
     expect(uiCommands(messages, undefined)).toEqual([])
@@ -305,11 +307,16 @@ describe('uiCommands', () => {
       input: {},
       output,
     }
-    expect(uiCommands([answered(part)], await waiting('pay'))).toEqual([
-      { type: 'deny', toolCallId: 'c2', reason: 'no' },
+    const session = await waiting('pay')
+    const asked = toUiMessages(session, { version: 5 }).flatMap(({ parts }) => parts)
+    const request = asked.filter(({ type }) => type === 'data-approval')
+    const ticket = Session.pending(session)[0]?.ticket ?? ''
+    expect(request).toMatchObject([{ data: { toolCallId: 'c2', ticket } }])
+    expect(uiCommands([answered(part, ...request)], session)).toEqual([
+      { type: 'deny', toolCallId: 'c2', reason: 'no', ticket },
     ])
     const other = { ...part, output: { approved: 'yes' } }
-    expect(uiCommands([answered(other)], await waiting('pay'))).toEqual([])
+    expect(uiCommands([answered(other, ...request)], session)).toEqual([])
   })
 
   test('takes results of calls that the page runs, and no others', async () => {
@@ -366,7 +373,7 @@ describe('toUiMessages', () => {
       await validateUIMessages({ messages })
       const old: UIMessage5[] = toUiMessages(session, { version: 5 })
       await validate5({ messages: old })
-      const [, answer] = await pageOf(words)
+      const [, answer] = await pageOf(words, session.id)
       const strip = (part: object): unknown => {
         const { state, ...rest } = JSON.parse(JSON.stringify(part)) as Record<string, unknown>
         return 'toolCallId' in rest ? { ...rest, state } : rest

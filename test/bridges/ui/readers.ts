@@ -62,3 +62,15 @@ export function shownText({ message }: Pick<Reading, 'message'>): string {
   const texts = message?.parts.filter((part) => part['type'] === 'text') ?? []
   return texts.map((part) => String(part['text'])).join('')
 }
+
+/** The id of the last approval that a page was asked for about a call. */
+export function approvalIdOf(
+  messages: readonly { readonly parts: readonly object[] }[],
+  toolCallId: string,
+): string {
+  const parts = messages.flatMap((message) => message.parts) as readonly Record<string, unknown>[] // Parts are objects.
+  const asked = parts.findLast((part) => part['toolCallId'] === toolCallId && 'approval' in part)
+  const approval = asked?.['approval'] as { readonly id: string } | undefined
+  if (approval === undefined) throw new Error(`the page shows no approval of ${toolCallId}`)
+  return approval.id
+}

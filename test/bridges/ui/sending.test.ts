@@ -28,6 +28,7 @@ import {
   toUiMessages,
   type UiMessageInput,
 } from '../../../src/ui.ts'
+import { approvalIdOf } from './readers.ts'
 
 const schema = { type: 'object' } as const
 const pay = tool({
@@ -155,7 +156,7 @@ function openPage({
       await rest()
     },
     async approve(id, approved = true) {
-      await chat.addToolApprovalResponse({ id, approved })
+      await chat.addToolApprovalResponse({ id: approvalIdOf(chat.messages, id), approved })
       await rest()
     },
     async give(name, toolCallId, output = 'ok') {

@@ -457,8 +457,9 @@ describe('the stream', () => {
       const { runs, open } = service()
       open()
       await runs.send('ada', words)
-      const run = streamChat(
+      const run = Session.streamReply(
         serviceEngine(async () => 'seen'),
+        Session.create({ id: 'ada' }),
         words,
       )
       const direct = await readBy(6, toUiMessageStream(run))

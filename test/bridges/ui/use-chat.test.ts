@@ -20,6 +20,7 @@ import {
 } from '../../../src/ui.ts'
 import { service } from '../../durable/runs/service.ts'
 import { openDesk, openRunsDesk, type Desk } from './desk.ts'
+import { approvalIdOf } from './readers.ts'
 
 type Init = Partial<ConstructorParameters<typeof Chat<UIMessage>>[0]>
 
@@ -89,7 +90,7 @@ describe('useChat on runs', () => {
     })
     await chat.sendMessage({ text: 'pay' })
     expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-pay approval-requested'])
-    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await chat.addToolApprovalResponse({ id: approvalIdOf(chat.messages, 'c2'), approved: true })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat)).toEqual([
@@ -98,7 +99,7 @@ describe('useChat on runs', () => {
     ])
     expect(chat.messages.at(-1)?.parts).toMatchObject([
       { type: 'step-start' },
-      { output: 'paid', input: { euros: 3 }, approval: { id: 'c2', approved: true } },
+      { output: 'paid', input: { euros: 3 }, approval: { approved: true } },
       { type: 'step-start' },
       { text: 'Done.' },
     ])
@@ -113,7 +114,11 @@ describe('useChat on runs', () => {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     })
     await chat.sendMessage({ text: 'pay' })
-    await chat.addToolApprovalResponse({ id: 'c2', approved: false, reason: 'too dear' })
+    await chat.addToolApprovalResponse({
+      id: approvalIdOf(chat.messages, 'c2'),
+      approved: false,
+      reason: 'too dear',
+    })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-pay output-denied', 'Done.'])
@@ -400,7 +405,7 @@ describe('decisions of a page', () => {
     const decide = async (): Promise<void> => {
       for (const id of ['k1', 'k2']) {
         await (isPay
-          ? chat.addToolApprovalResponse({ id, approved: true })
+          ? chat.addToolApprovalResponse({ id: approvalIdOf(chat.messages, id), approved: true })
           : chat.addToolOutput({ tool: name, toolCallId: id, output: 'ok' }))
       }
     }
@@ -450,26 +455,15 @@ describe('decisions of a page', () => {
     },
   )
 
-  test('one that somebody else made otherwise is answered with what came of it', async () => {
-    const { runs, desk: opened, chat, decide, open } = await twoCalls('pay')
+  test('one that somebody else made otherwise is refused, and nothing else of the post counts', async () => {
+    const { runs, desk: opened, chat, decide } = await twoCalls('pay')
     await using desk = opened
-    open()
     await runs.deny('ada', 'k1')
-    await runs.approve('ada', 'k2')
-    await runs.wait('ada')
     await decide()
     await settled(chat)
     expect(desk.posted).toHaveLength(2)
-    expect(chat.error).toBeUndefined()
-    expect(shown(chat).at(-1)).toEqual([
-      'assistant',
-      'Two things.',
-      'tool-pay output-denied',
-      'tool-pay output-available',
-      'Now.',
-      'tool-wait output-available',
-      'All done.',
-    ])
+    expect(chat.error?.message).toBe('somebody has decided about this already')
+    expect((await runs.get('ada'))?.session.pendingApprovals).toMatchObject([{ id: 'k2' }])
   })
 })
 
@@ -484,7 +478,7 @@ describe('useChat on runs elsewhere', () => {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     })
     await chat.sendMessage({ text: 'pay' })
-    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await chat.addToolApprovalResponse({ id: approvalIdOf(chat.messages, 'c2'), approved: true })
     await settled(chat)
     await chat.resumeStream()
     expect(chat.error).toBeUndefined()
@@ -600,7 +594,7 @@ describe('a page that comes back', () => {
       ['user', 'pay'],
       ['assistant', 'tool-pay approval-requested'],
     ])
-    await chat.addToolApprovalResponse({ id: 'c2', approved: true })
+    await chat.addToolApprovalResponse({ id: approvalIdOf(chat.messages, 'c2'), approved: true })
     await settled(chat)
     expect(shown(chat)).toEqual([
       ['user', 'pay'],
