@@ -1,4 +1,4 @@
-import { givenAnswer, isMark } from '../../core/messages/tool-messages.ts'
+import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
