@@ -17,6 +17,7 @@ import type { FinishReason } from '../../core/types/response.ts'
 import type { Session } from '../../core/types/session.ts'
 import { sessionCall } from '../../engine/calls/places.ts'
 import {
+  hidesApprovals,
   shownEvent,
   showsOf,
   toolEnd,
@@ -148,9 +149,9 @@ type CallEnd =
  */
 export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   const { version, dynamicTools: dynamic, include = shownByDefault, hide } = options
-  const shows = showsOf({ include, hide })
+  const shows = showsOf({ include })
   /** Nobody decides about arguments that he was not shown: then there is no ticket either. */
-  const showsApprovals = shows('approval_arguments')
+  const showsApprovals = !hidesApprovals({ hide })
   /** The answer has given chunks. */
   let hasContent = false
   /** The step has given nothing: a page shows it with the next chunk that changes the message. */
