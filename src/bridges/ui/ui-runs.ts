@@ -327,7 +327,7 @@ export async function goneOn(
 }
 
 /** Whether a command is what the user said, and not the output of a call that asks. */
-export function isWords(command: SessionCommand): boolean {
+function isWords(command: SessionCommand): boolean {
   return command.type === 'send' && command.toolCallId === undefined
 }
 
