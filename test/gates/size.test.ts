@@ -22,7 +22,7 @@ const budgets = {
   three: withSlack(72_000),
   client: withSlack(4200),
   /** What the whole entry point adds to a program that has runs, agents and tools. */
-  ui: withSlack(12_500),
+  ui: withSlack(14_500),
   mcp: withSlack(7500),
   otel: withSlack(3300),
   'ai-sdk': withSlack(5500),

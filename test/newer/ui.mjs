@@ -192,17 +192,23 @@ test('a run that was stopped is interrupted', async () => {
   assert.deepEqual(chunks.at(-1), { type: 'finish', finishReason: 'interrupted' })
 })
 
+/** The id of the approval that a page was asked for last. */
+function approvalOf(chat) {
+  return chat.messages.at(-1).parts.findLast(({ approval }) => approval).approval.id
+}
+
 test('Chat shows answers, approves, denies, answers and gives results', async (context) => {
   for (const [words, act, expected] of [
     ['hello', undefined, ['reasoning', 'Hello, Ada.']],
     [
       'pay',
-      (chat) => chat.addToolApprovalResponse({ id: 'c2', approved: true }),
+      (chat) => chat.addToolApprovalResponse({ id: approvalOf(chat), approved: true }),
       ['tool-pay output-available', 'Done.'],
     ],
     [
       'pay',
-      (chat) => chat.addToolApprovalResponse({ id: 'c2', approved: false, reason: 'no' }),
+      (chat) =>
+        chat.addToolApprovalResponse({ id: approvalOf(chat), approved: false, reason: 'no' }),
       ['tool-pay output-denied', 'Done.'],
     ],
     [
@@ -217,7 +223,7 @@ test('Chat shows answers, approves, denies, answers and gives results', async (c
     ],
     [
       'help',
-      (chat) => chat.addToolApprovalResponse({ id: 'c5/c2', approved: true }),
+      (chat) => chat.addToolApprovalResponse({ id: approvalOf(chat), approved: true }),
       ['tool-help output-available', 'data-progress', 'tool-pay output-available', 'Done.'],
     ],
   ]) {

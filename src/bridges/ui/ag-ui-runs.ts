@@ -7,7 +7,6 @@ import { messageParts, messageText } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { Runs, SendOptions } from '../../durable/runs/contract.ts'
 import { sessionCall } from '../../engine/calls/places.ts'
-import { openQuestion } from '../../engine/calls/settle.ts'
 import {
   isUsersOwn,
   showsOf,
@@ -23,10 +22,17 @@ import {
 } from './ag-ui.ts'
 import { shownByDefault } from './to-chunks.ts'
 import { isCut, pastOf, resultContent, turnsOf } from './to-ui-messages.ts'
-import { settledTicket, uiCommands, waitsOf } from './ui-commands.ts'
 import {
-  askedBy,
+  pageCommands,
+  refusedTicket,
+  settledTicket,
+  waitsOf,
+  type LostCommand,
+} from './ui-commands.ts'
+import {
+  askedFor,
   assertAuthority,
+  assertNoneLost,
   begun,
   comingOf,
   followed,
@@ -82,17 +88,19 @@ async function answered(
   assertIds(input)
   const before = await runs.get(id)
   const session = before?.session
-  const messages = uiMessages(input, session)
-  const commands = [...uiCommands(messages, session)]
+  const { messages, unknown } = uiMessages(input, session)
+  const { commands, lost: closed } = pageCommands(messages, session)
+  const lost = [...unknown, ...closed]
   // A client that has something of the conversation asks for its run. Any other only looks at it.
   const goesOn =
-    commands.length === 0 &&
+    commands.length + lost.length === 0 &&
     listOf(input.messages).length > 0 &&
     before?.running === false &&
     isCut(before.session)
-  const asked = goesOn ? [['resume'] as const] : commands.map(askedBy)
+  const asked = goesOn ? [['resume'] as const] : [...commands, ...lost].map(askedFor)
   const verdict = await authorsOf(asked, { authorize }, page)
   if (verdict instanceof Response) return verdict
+  assertNoneLost(lost)
   const words = messages.at(-1)?.id
   const signed = withAuthors(commands, verdict)
   const given = await giveNew(runs, before, signed, { id, words, context, metadata })
@@ -205,11 +213,16 @@ function historyOf(session: Session, { include = shownByDefault }: ViewOptions):
   })
 }
 
+/** What a client says. */
+interface ClientMessages {
+  readonly messages: readonly UiMessageInput[]
+  /** The interrupts that the session does not know. */
+  readonly unknown: readonly LostCommand[]
+}
+
 /** What a client says, as a page of `useChat` says it: an answer with calls that it settled, and the user's words. */
-function uiMessages(
-  { messages, resume }: AgUiInput,
-  session: Session | undefined,
-): readonly UiMessageInput[] {
+function uiMessages({ messages, resume }: AgUiInput, session: Session | undefined): ClientMessages {
+  const unknown: LostCommand[] = []
   const waits = session === undefined ? [] : waitsOf(session)
   const parts: UiMessageInput['parts'][number][] = []
   const settle = (toolCallId: unknown, members: object): void => {
@@ -223,7 +236,12 @@ function uiMessages(
   }
   for (const { interruptId: ticket, status, payload } of listOf(resume)) {
     if (typeof ticket !== 'string' || session === undefined) continue
-    const { id, isApproval } = interrupted(session, waits, ticket)
+    const about = interrupted(session, waits, ticket)
+    if ('error' in about) {
+      unknown.push(about)
+      continue
+    }
+    const { id, isApproval } = about
     const isGiven = status !== 'cancelled'
     if (isApproval) {
       const { approved, reason } = isObject(payload) ? payload : {}
@@ -241,27 +259,29 @@ function uiMessages(
   }
   const settled = { id: '', role: 'assistant', parts }
   const last = given.at(-1)
-  if (last?.['role'] !== 'user') return [settled]
+  if (last?.['role'] !== 'user') return { messages: [settled], unknown }
   const { id, content } = last
   const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
   const texts = words.flatMap(({ type, text }) => (type === 'text' ? { type, text } : []))
   // Words without an id are new each time.
-  return [settled, { id: typeof id === 'string' ? id : '', role: 'user', parts: texts }]
+  const said = { id: typeof id === 'string' ? id : '', role: 'user', parts: texts }
+  return { messages: [settled, said], unknown }
 }
 
-/** The call that an interrupt is about. Its id is the ticket of what the call waits for, or has waited for; anything else throws. */
+/** The call that an interrupt is about: its id is the ticket of what the call waits for, or has waited for. */
 function interrupted(
   session: Session,
   waits: readonly PendingCall[],
   ticket: string,
-): { readonly id: string; readonly isApproval: boolean } {
+): { readonly id: string; readonly isApproval: boolean } | LostCommand {
   const open = waits.find((one) => one.ticket === ticket || one.call.id === ticket)
   if (open !== undefined) return { id: open.call.id, isApproval: open.kind === 'approval' }
   const settled = settledTicket(session, ticket)
   if (settled !== undefined) return { id: settled.toolCallId, isApproval: settled.isApproval }
   // Without a ticket, a call that waits for nothing is history.
-  if (sessionCall(session, ticket) === undefined) openQuestion(session, ticket)
-  return { id: ticket, isApproval: false }
+  if (sessionCall(session, ticket) !== undefined) return { id: ticket, isApproval: false }
+  const error = refusedTicket(session, 'approval', ticket, ticket)
+  return { command: { type: 'approve', toolCallId: ticket, ticket }, error }
 }
 
 /** The objects of a list that a client sent. */

@@ -17,6 +17,7 @@ import type { FinishReason } from '../../core/types/response.ts'
 import type { Session } from '../../core/types/session.ts'
 import { sessionCall } from '../../engine/calls/places.ts'
 import {
+  hidesApprovals,
   shownEvent,
   hidesApprovals,
   showsOf,

@@ -40,11 +40,36 @@ export function uiCommands(
   session: Session | undefined,
   options: FromUiOptions = {},
 ): readonly SessionCommand[] {
+  const { commands, lost } = pageCommands(messages, session, options)
+  const [first] = lost
+  if (first !== undefined) throw first.error
+  return commands
+}
+
+/** What a page settled, and is not open any more. */
+export interface LostCommand {
+  /** The command that it would be. */
+  readonly command: SessionCommand
+  readonly error: SessionError
+}
+
+/** What a page asks of a session. */
+export interface PageCommands {
+  readonly commands: readonly SessionCommand[]
+  /** If there is one, nothing of the post may be given. */
+  readonly lost: readonly LostCommand[]
+}
+
+/** What the messages of a page ask of a session: the commands, and what is refused. So its author can be asked for before. */
+export function pageCommands(
+  messages: readonly UiMessageInput[],
+  session: Session | undefined,
+  options: FromUiOptions = {},
+): PageCommands {
   const accepts = acceptedBy(options)
   const page = checkedMessages(messages)
   const waits = session === undefined ? [] : waitsOf(session)
-  const settled =
-    session === undefined ? new Map<string, SessionCommand>() : settledIn(page, session, waits)
+  const { settled, lost } = session === undefined ? nothingSettled : settledIn(page, session, waits)
   const commands = [...settled.values()].filter(({ type }) => type !== 'send')
   const questions = waits.filter(({ kind }) => kind === 'question')
   const last = page.at(-1)
@@ -59,7 +84,7 @@ export function uiCommands(
     if (answer === undefined) break
     commands.push(answer)
   }
-  return [...commands, ...words]
+  return { commands: [...commands, ...words], lost }
 }
 
 type Words = Extract<SessionCommand, { type: 'send' }>
@@ -80,12 +105,20 @@ interface PageCallPart extends UiToolPart {
   }
 }
 
-/** What a page settled, by the id of the call. */
+/** What a page settled. */
+interface Settled {
+  /** By the id of the call. */
+  readonly settled: ReadonlyMap<string, SessionCommand>
+  readonly lost: readonly LostCommand[]
+}
+
+const nothingSettled: Settled = { settled: new Map(), lost: [] }
+
 function settledIn(
   page: readonly CheckedMessage[],
   session: Session,
   waits: readonly PendingCall[],
-): Map<string, SessionCommand> {
+): Settled {
   const calls = new Map<string, PageCallPart[]>()
   for (const message of page) {
     if (message.role !== 'assistant') continue
@@ -98,17 +131,16 @@ function settledIn(
     }
   }
   const settled = new Map<string, SessionCommand>()
+  const lost: LostCommand[] = []
   for (const [id, parts] of calls) {
     const open = waits.find(({ call }) => call.id === id)
     // A call that is shown twice is settled once. A provider may give an id again: then the last one counts.
     const command = open && parts.map((part) => commandOf(part, open)).findLast(Boolean)
+    const last = parts.at(-1)
     if (command !== undefined) settled.set(id, command)
-    else {
-      const last = parts.at(-1)
-      if (last !== undefined) assertCurrent(last, session, open)
-    }
+    else if (last !== undefined) lost.push(...lostIn(last, session, open))
   }
-  return settled
+  return { settled, lost }
 }
 
 /** The ticket in the last data part about a call. */
@@ -186,46 +218,52 @@ function isOfCall(input: unknown, call: ToolCall): boolean {
 }
 
 /**
- * Throws if a page settled something that is not open any more, unless that is history: what was settled in the same way, or what the
- * session does not know.
+ * What a page settled that is not open any more. What was settled in the same way, and what the session does not know, is history.
  */
-function assertCurrent(shown: PageCallPart, session: Session, open: PendingCall | undefined): void {
-  const { id, tickets } = shown
-  if (sessionCall(session, id) === undefined) return
-  const { note, decision: decided } = settledOf(session, id)
+function lostIn(
+  shown: PageCallPart,
+  session: Session,
+  open: PendingCall | undefined,
+): readonly LostCommand[] {
+  const { id: toolCallId, part, tickets } = shown
+  if (sessionCall(session, toolCallId) === undefined) return []
+  const { note, decision: decided } = settledOf(session, toolCallId)
   const isKnown = (ticket: string | undefined): boolean =>
     ticket !== undefined && note?.settled.includes(ticket) === true
   const decision = decisionIn(shown)
   if (decision !== undefined) {
     const { ticket = '', approved } = decision
     const isSame = decided === undefined || decided === (approved ? 'approved' : 'denied')
-    const isResult = shown.part['state'] !== 'approval-responded' && isResultOf(session, shown)
+    const isResult = part['state'] !== 'approval-responded' && isResultOf(session, shown)
     const isShown = ticket !== '' || open?.kind === 'approval'
-    if (!isShown || isResult || (isKnown(ticket) && isSame)) return
-    throw refusedTicket(session, 'approval', id, ticket)
+    if (!isShown || isResult || (isKnown(ticket) && isSame)) return []
+    const command = { type: approved ? 'approve' : 'deny', toolCallId, ticket } as const
+    return [{ command, error: refusedTicket(session, 'approval', toolCallId, ticket) }]
   }
   const output = outputIn(shown)
-  if (output === undefined || shown.part['state'] === 'output-error') return
+  if (output === undefined || part['state'] === 'output-error') return []
   // Of a result the arguments that the page shows are all that says what it is for.
-  if (open?.kind === 'result' && !isOfCall(shown.part['input'], open.call)) {
-    throw refusedTicket(session, 'result', id, '')
+  if (open?.kind === 'result' && !isOfCall(part['input'], open.call)) {
+    const command = { type: 'submitToolResult', toolCallId, content: null } as const
+    return [{ command, error: refusedTicket(session, 'result', toolCallId, '') }]
   }
   const ticket = tickets.question
+  const command = { type: 'send', toolCallId, content: '' } as const
   if (open?.kind === 'question' && !isKnown(ticket)) {
-    throw refusedTicket(session, 'question', id, ticket ?? '')
+    return [{ command, error: refusedTicket(session, 'question', toolCallId, ticket ?? '') }]
   }
   // An output of a call that has asked may be the result of its handler.
   const answer = note?.question?.answer
   const isLast = note?.settled.at(-1) === ticket
-  if (ticket === undefined || answer === undefined || !isLast || output.value === null) return
+  if (ticket === undefined || answer === undefined || !isLast || output.value === null) return []
   const isOwn = written(output.value) === messageText({ role: 'user', content: answer })
   const isPlain = note?.question?.options?.['resume'] !== true
-  if (isOwn || !isPlain || isResultOf(session, shown)) return
-  throw settledBefore(session, 'question', id)
+  if (isOwn || !isPlain || isResultOf(session, shown)) return []
+  return [{ command, error: settledBefore(session, 'question', toolCallId) }]
 }
 
 /** The error about a ticket that is not open. */
-function refusedTicket(
+export function refusedTicket(
   session: Session,
   kind: PendingKind,
   id: string,

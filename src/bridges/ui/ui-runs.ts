@@ -30,7 +30,7 @@ import { applyCommand, createSession } from '../../engine/session/changes.ts'
 import { waits } from '../../engine/session/inner.ts'
 import { isComplete, toolParts, type FromUiOptions } from './from-ui-messages.ts'
 import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
-import { settledTicket, uiCommands, waitsOf } from './ui-commands.ts'
+import { pageCommands, settledTicket, waitsOf, type LostCommand } from './ui-commands.ts'
 import {
   assertPageOptions,
   callsIn,
@@ -115,11 +115,13 @@ async function answered(
   assertAuthority({ authorize })
   assertPrintableId(id)
   const before = await runs.get(id)
-  const commands = [...uiCommands(messages, before?.session, { accept })]
+  const { commands, lost } = pageCommands(messages, before?.session, { accept })
   const goesOn = continued(messages, messageId)
-  if (commands.length === 0) return repeated(runs, id, { known: goesOn, messages }, page)
-  const verdict = await authorsOf(commands.map(askedBy), { authorize }, page)
+  if (commands.length + lost.length === 0)
+    return repeated(runs, id, { known: goesOn, messages }, page)
+  const verdict = await authorsOf([...commands, ...lost].map(askedFor), { authorize }, page)
   if (verdict instanceof Response) return verdict
+  assertNoneLost(lost)
   const last = messages.at(-1)
   const signed = withAuthors(commands, verdict)
   const given = await giveNew(runs, before, signed, { id, words: last?.id, context, metadata })
@@ -153,7 +155,7 @@ export function assertAuthority(authority: PageAuthority): void {
 type Asked = readonly [action: PageAction, callId?: string]
 
 /** What a command of a page is asked as. The output of a call that asks is the user's words. */
-export function askedBy(command: SessionCommand): Asked {
+function askedBy(command: SessionCommand): Asked {
   switch (command.type) {
     case 'send':
       return ['messages']
@@ -167,6 +169,16 @@ export function askedBy(command: SessionCommand): Asked {
     default:
       return assertNever(command)
   }
+}
+
+/** What `authorize` is asked about something in a post, also if it is refused afterwards: only who may settle it is told that it is settled. */
+export function askedFor(one: SessionCommand | LostCommand): Asked {
+  return askedBy('error' in one ? one.command : one)
+}
+
+/** Throws if a post settles something that is not open any more. */
+export function assertNoneLost([first]: readonly LostCommand[]): void {
+  if (first !== undefined) throw first.error
 }
 
 /** The author of each thing that a post asks for, or the refusal of a post of which something is not allowed. */
@@ -315,7 +327,7 @@ export async function goneOn(
 }
 
 /** Whether a command is what the user said, and not the output of a call that asks. */
-export function isWords(command: SessionCommand): boolean {
+function isWords(command: SessionCommand): boolean {
   return command.type === 'send' && command.toolCallId === undefined
 }
 
