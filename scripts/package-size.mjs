@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 
 // The modules are in it twice, one by one for bundlers and bundled for Node, and the page of the inspector is 170 KB of it. See docs/decisions/063-package.md.
-const limits = { files: 740, bytes: 6_400_000 }
+const limits = { files: 770, bytes: 6_700_000 }
 
 const root = resolve(import.meta.dirname, '..')
 const options = {
