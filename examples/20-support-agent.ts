@@ -44,10 +44,11 @@ console.log('ada:', text)
 await call(ada, '/messages', { text })
 await runs.wait('lamps.ada')
 const { status, tools, pendingApprovals } = (await call(ada, '')) as RunView
-console.log(status, tools.map(({ name }) => name).join(', '), pendingApprovals[0]?.arguments)
+const [waiting] = pendingApprovals
+console.log(status, tools.map(({ name }) => name).join(', '), waiting?.arguments)
 
 // A customer cannot approve her own refund, and staff of another shop sees nothing.
-const approval = { approve: true, arguments: { order: 7, euros: 30 } }
+const approval = { approve: true, arguments: { order: 7, euros: 30 }, ticket: waiting?.ticket }
 console.log('ada approves:', JSON.stringify(await call(ada, '/approvals/c2', approval)))
 console.log('eve of another shop looks:', JSON.stringify(await call(eve, '')))
 

@@ -4,8 +4,10 @@ import { fake, type Script } from 'allm-ts/testing'
 
 const searching = fake({
   script: ({ messages }): Script => {
-    const [topic = '', ...results] = messages.map(messageText).filter((text) => text !== '')
-    if (results.length > 0) return [['text', `${topic} (${results.join(', ')})`]]
+    const [topic = '', result] = messages.map(messageText).filter((text) => text !== '')
+    // The result of a call that asked is JSON: the question and the answer.
+    const found = result?.startsWith('{') === true ? JSON.parse(result).answer : result
+    if (found !== undefined) return [['text', `${topic} (${found})`]]
     const name = topic === 'mercury' ? 'clarify' : 'look_up'
     return [['tool_call', { id: 'first', name, arguments: { topic } }]]
   },

@@ -1,4 +1,9 @@
-export { inspector, type Inspector, type InspectorOptions } from './apps/inspector/inspector.ts'
+export {
+  inspector,
+  type Inspector,
+  type InspectorOptions,
+  type InspectorPermission,
+} from './apps/inspector/inspector.ts'
 export type {
   CommandRequest,
   ForkChanges,

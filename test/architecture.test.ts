@@ -84,8 +84,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders that may import less than their floor. */
 const narrower: Readonly<Record<string, readonly string[]>> = {
-  // A store keeps sessions; it runs nothing.
-  'durable/stores': ['core', 'engine/session'],
+  // A store keeps sessions and what they wait for; it runs nothing.
+  'durable/stores': ['core', 'engine/session', 'engine/calls'],
   // Types only: a page loads nothing else.
   'durable/client': ['core/types', 'engine/model-call', 'engine/session', 'durable/runs'],
   // A service that exports spans and metrics does not load the engine for them.

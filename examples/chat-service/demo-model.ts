@@ -35,7 +35,9 @@ function afterTool(messages: readonly Message[], result: Message): ScriptInput {
     ]
   }
   if (name === 'choose_seat') {
-    const booking = { train: 'CE 104', seat: messageText(result), euros: 24 }
+    // The result of a call that asked is the question and the answer.
+    const { answer: seat } = JSON.parse(messageText(result)) as { answer: string }
+    const booking = { train: 'CE 104', seat, euros: 24 }
     return [
       ...spoken('Good choice. Shall I book it?'),
       ['tool_call', { id: 'book', name: 'book_ticket', arguments: booking }],

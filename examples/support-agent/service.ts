@@ -45,7 +45,7 @@ export function supportService(options: SupportOptions): { runs: Runs; handle: R
     if (person === undefined) return refuse(401, 'unknown_user', 'sign in first')
     const { tenant, name, isStaff } = person
     const isOwn = isStaff ? id.startsWith(`${tenant}.`) : id === `${tenant}.${name}`
-    if (isOwn && (isStaff || !isForStaff)) return { metadata: { tenant } }
+    if (isOwn && (isStaff || !isForStaff)) return { metadata: { tenant }, by: name }
     return refuse(403, 'forbidden', 'this is not yours to see or to decide')
   }
   const chat = runs.handler({

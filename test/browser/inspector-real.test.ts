@@ -276,9 +276,9 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     await runs.send('a', 'Pay')
     await runs.wait('a')
     await runs.approve('a', 'p1', { arguments: { euros: 4 } })
-    await runs.deny('a', 'p2', 'too much')
+    await runs.deny('a', 'p2', 'too much', { by: 'Bob' })
     await runs.wait('a')
-    await runs.send('a', 'By card')
+    await runs.send('a', 'By card', { by: 'Ada' })
     await runs.wait('a')
     await runs.send('a', 'A story')
     await runs.wait('a')
@@ -294,6 +294,14 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
       await marks.filter({ hasText: words }).first().waitFor()
     }
     await page.locator('.message.error', { hasText: 'network_error' }).waitFor()
+    // The question stays, and its result is shown as question and answer.
+    const asked = page.locator('.asked')
+    expect(await asked.textContent()).toMatch(/How\?answered by Ada at [\d: -]+By card/)
+    expect(await page.locator('.transcript').textContent()).not.toContain('"question"')
+    const decisions = page.locator('.decision')
+    expect(await decisions.first().textContent()).toContain('with these arguments')
+    expect(await decisions.nth(1).textContent()).toMatch(/denied by Bob at [\d: -]+: too much/)
+    await picture(page, 'records')
     // Back to the first event, and on to a later one.
     const slider = page.getByRole('slider', { name: 'Event' })
     await slider.fill('1')
@@ -462,7 +470,7 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     expect(results.map(({ toolCallId, content }) => [toolCallId, content])).toEqual([
       ['p1', 'pay is done'],
       ['p2', expect.stringContaining('too much')],
-      ['p3', 'card'],
+      ['p3', '{"question":"Cash or card?","answer":"card"}'],
       ['p4', '{"stamped":true}'],
     ])
     await page.getByRole('textbox', { name: 'Message' }).fill('Thank you')
@@ -591,14 +599,22 @@ describe.skipIf(!isThere)(`the inspector on real runs in a browser (${where})`, 
     await one.page.getByRole('button', { name: 'Approve', exact: true }).click()
     await one.page.getByText('It is paid.').first().waitFor()
     await two.page.getByRole('button', { name: 'Deny…' }).click()
+    await two.page.getByLabel('Why pay is denied').fill('too much')
     await two.page.getByRole('button', { name: 'Deny pay' }).click()
     await two.page
       .getByRole('alert')
-      .filter({ hasText: 'deny is not legal while the session is completed' })
+      .filter({ hasText: 'p1 was approved already, which cannot be changed (by inspector)' })
+      .first()
       .waitFor()
     await two.page.unroute('**/api/**')
     await two.page.getByText('It is paid.').first().waitFor()
     for (const { page } of [one, two]) await isBadge(page, 'completed')
+    // What was typed is still there, and both see who decided.
+    const lost = two.page.getByRole('region', { name: 'Not taken' })
+    expect(await lost.textContent()).toContain('too much')
+    for (const { page } of [one, two]) {
+      await page.locator('.decision', { hasText: 'approved by inspector' }).waitFor()
+    }
     expect((await runs.get('a'))?.session.thread.messages.at(-2)?.content).toBe('pay is done')
   })
 

@@ -458,9 +458,49 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     await page.getByRole('button', { name: 'Aisle' }).click()
     await expect.poll(() => fake.posts.length).toBe(2)
     expect(fake.posts.map(({ body }) => body)).toEqual([
-      { type: 'send', content: 'The roof', toolCallId: 'c1' },
-      { type: 'send', content: 'Aisle', toolCallId: 'c1' },
+      { type: 'send', content: 'The roof', answers: Session.pending(session)[0]?.ticket },
+      { type: 'send', content: 'Aisle', answers: Session.pending(session)[0]?.ticket },
     ])
+  })
+
+  test('what came too late is said in words, with what was typed, also when there is nothing to decide any more', async () => {
+    await using fake = await fakeInspector(bundle.folder)
+    const call = { id: 'c1', name: 'pay', arguments: { euros: 10 } }
+    const messages = [
+      { role: 'user', content: 'pay' },
+      { role: 'assistant', content: '', toolCalls: [call] },
+    ] as const
+    const session: Session = {
+      ...Session.create({ id: 'late' }),
+      thread: { messages, metadata: {} },
+      status: 'awaiting_approval',
+      pendingApprovals: [call],
+    }
+    const added = add(fake, 'late', { session })
+    const message = 'c1 was approved already, which cannot be changed (by Ada)'
+    fake.onPost = () => {
+      const done: Session = { ...session, status: 'completed', pendingApprovals: [] }
+      added.detail = { ...added.detail, session: done }
+      return [409, { error: { reason: 'already_decided', message } }]
+    }
+    const { page, problems } = await open(fake, '#/s/late')
+    await page.getByRole('button', { name: 'Deny…' }).click()
+    await page.getByLabel('Why pay is denied').fill('far too much')
+    await page.getByRole('button', { name: 'Deny pay' }).click()
+    const lost = page.getByRole('region', { name: 'Not taken' })
+    await lost.getByText(message).waitFor()
+    expect(await lost.textContent()).toContain('far too much')
+    expect(await page.getByRole('region', { name: 'Approve pay?' }).count()).toBe(0)
+    await picture(page, 'too-late')
+    await lost.getByRole('button', { name: 'Close' }).click()
+    await lost.waitFor({ state: 'detached' })
+    // A message is no answer by itself.
+    fake.onPost = () => [200, { ok: true }]
+    await page.getByRole('textbox', { name: 'Message' }).fill('And now?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await expect.poll(() => fake.posts.length).toBe(2)
+    expect(fake.posts[1]?.body).toEqual({ type: 'send', content: 'And now?', answers: null })
+    expect(problems.filter((problem) => !problem.includes('409'))).toEqual([])
   })
 
   test('a call is approved with other arguments, or denied with a reason', async () => {
@@ -490,9 +530,10 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
     await page.getByLabel('Why pay is denied').fill('too much')
     await page.getByRole('button', { name: 'Deny pay' }).click()
     await expect.poll(() => fake.posts.length).toBe(2)
+    const ticket = Session.pending(session)[0]?.ticket
     expect(fake.posts.map(({ body }) => body)).toEqual([
-      { type: 'approve', toolCallId: 'c1', arguments: { euros: 5 } },
-      { type: 'deny', toolCallId: 'c1', reason: 'too much' },
+      { type: 'approve', toolCallId: 'c1', ticket, arguments: { euros: 5 } },
+      { type: 'deny', toolCallId: 'c1', ticket, reason: 'too much' },
     ])
   })
 

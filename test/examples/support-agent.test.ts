@@ -145,6 +145,8 @@ describe('the desk', () => {
     const { call, runs } = deskOf([[refundOf('c2', 40)], [['text', 'Refunded.']]])
     await call('lamps.ada', 'lamps.ada/messages', { text: 'Money back!' })
     await runs.wait('lamps.ada')
+    const { pendingApprovals } = (await (await call('lamps.ada', 'lamps.ada')).json()) as RunView
+    const ticket = pendingApprovals[0]?.ticket
     const rows: readonly [who: string, path: string, status: number, body?: object][] = [
       ['', 'lamps.ada', 401],
       ['lamps.ada', 'lamps.ada', 200],
@@ -159,13 +161,19 @@ describe('the desk', () => {
       ['lamps.ada', 'lamps.ada/%61pprovals/c2', 404, { approve: true }],
       ['lamps.ada', 'lamps.ada/%74icket', 403],
       ['chairs.bob!', 'lamps.ada/approvals/c2', 403, { approve: true }],
-      ['lamps.bob!', 'lamps.ada/approvals/c2', 202, { approve: true }],
+      ['lamps.bob!', 'lamps.ada/approvals/c2', 400, { approve: true }],
+      ['lamps.bob!', 'lamps.ada/approvals/c2', 202, { approve: true, ticket }],
+      ['lamps.bob!', 'lamps.ada/approvals/c2', 409, { approve: false, ticket }],
     ]
     for (const [who, path, status, body] of rows) {
       const response = await call(who, path, body)
       expect([who, path, response.status]).toEqual([who, path, status])
     }
-    expect((await runs.wait('lamps.ada')).result.outputText).toBe('Refunded.')
+    const { session, result } = await runs.wait('lamps.ada')
+    expect(result.outputText).toBe('Refunded.')
+    expect(Session.calls(session)).toMatchObject([
+      { approval: { decision: 'approved', by: 'bob' } },
+    ])
     expect(await runs.list({ metadata: { tenant: 'lamps' } })).toMatchObject([{ id: 'lamps.ada' }])
   })
 
@@ -210,8 +218,10 @@ describe('the desk', () => {
     const scripts: Script[] = [[['text', 'Sorry!']], [['text', JSON.stringify(ticket)]]]
     const { call, runs } = deskOf(scripts, { store, lamps })
     await call('lamps.bob!', 'lamps.ada/tools/c3', { result: 'it is broken' })
+    const shown = (await (await call('lamps.bob!', 'lamps.ada')).json()) as RunView
     await call('lamps.bob!', 'lamps.ada/approvals/c2', {
       approve: true,
+      ticket: shown.pendingApprovals[0]?.ticket,
       arguments: { order: 7, euros: 30 },
     })
     await runs.wait('lamps.ada')

@@ -14,6 +14,7 @@ import type { Image } from '../../core/types/media.ts'
 import { messageText, type Part } from '../../core/types/message.ts'
 import type { PendingApproval } from '../../core/types/results.ts'
 import type { SessionCommand } from '../../core/types/session.ts'
+import { pendingCalls } from '../../engine/calls/pending.ts'
 import { createEngine } from '../../engine/model-call/engine.ts'
 import {
   streamNext,
@@ -338,9 +339,13 @@ function turnFor(
     return (signal) => streamResume(engine, session, { signal })
   }
   if (isCommand(text)) return undefined
-  if (attached.length === 0) return (signal) => streamReply(engine, session, text, { signal })
+  // It answers the question above the prompt, and nothing else.
+  const answers = pendingCalls(session).find(({ kind }) => kind === 'question')?.ticket ?? null
+  if (attached.length === 0) {
+    return (signal) => streamReply(engine, session, text, { signal, answers })
+  }
   const parts = [...attached, ...(text === '' ? [] : [textPart(text)])]
-  return (signal) => streamReply(engine, session, parts, { signal })
+  return (signal) => streamReply(engine, session, parts, { signal, answers })
 }
 
 /** The turn that the answer to an approval starts. Anything but a clear yes or no starts none, and the call is asked about again. */
@@ -352,10 +357,14 @@ function decisionFor(
 ): StartTurn | undefined {
   const [, no, reason] = /^(no?)\b[\s,:]*(.*)$/is.exec(text) ?? []
   if (no === undefined && !/^y(?:es)?$/i.test(text)) return undefined
+  const shown = pendingCalls(session).find(
+    ({ kind, call }) => kind === 'approval' && call.id === toolCallId,
+  )
+  const about = { toolCallId, ticket: shown?.ticket }
   const command: SessionCommand =
     no === undefined
-      ? { type: 'approve', toolCallId }
-      : { type: 'deny', toolCallId, reason: reason || 'the user said no' }
+      ? { type: 'approve', ...about }
+      : { type: 'deny', ...about, reason: reason || 'the user said no' }
   return (signal) => streamNext(engine, session, command, { signal })
 }
 

@@ -1,5 +1,6 @@
 import { keyVariables } from '../../core/base/keys.ts'
 import type { ChatAdapter } from '../../core/contracts/adapter.ts'
+import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { nearest } from '../../core/schema/checks.ts'
 import { isObject, parseJson } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
@@ -209,7 +210,8 @@ function scriptFor({ messages, tools }: ModelRequest): Script {
   const call = `call-${messages.length}`
   const text = last === undefined ? '' : messageText(last).trim()
   if (last?.metadata?.['answeredByUser'] === true) {
-    return streamedText(`You chose ${text}. Good to know.`)
+    const answer = messageText({ role: 'user', content: givenAnswer(last) }).trim()
+    return streamedText(`You chose ${answer}. Good to know.`)
   }
   if (last?.role === 'tool') return streamedText(`The tools say ${toolWords(messages)}.`)
   const has = (name: string): boolean => tools.some((tool) => tool.name === name)

@@ -1,5 +1,7 @@
+import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
-import type { RunProgress, Session } from '../../core/types/session.ts'
+import type { CallRecord, RunProgress, Session } from '../../core/types/session.ts'
+import { ownRecords } from '../../engine/calls/records.ts'
 import { legalOperations } from '../../engine/session/changes.ts'
 import { finishWords } from '../inspector/finish-words.ts'
 import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
@@ -46,10 +48,15 @@ function transcript(session: Session, io: Io): string {
   const style = styleFor(io.stdout, io.env)
   const { id, status, thread, run: progress } = session
   const count = thread.messages.length
+  // They are in the order of the calls in the thread.
+  const records = ownRecords(session).values()
   return [
     `session ${visibleLine(id)} · ${style.bold(status)} · ${count === 1 ? '1 message' : `${count} messages`}`,
     '',
-    ...thread.messages.flatMap((message) => messageLines(message, style)),
+    ...thread.messages.flatMap((message) => {
+      const calls = (message.toolCalls ?? []).flatMap(() => records.next().value ?? [])
+      return messageLines(message, calls, style)
+    }),
     '',
     ...waitingLines(session, io),
     ...(progress === undefined || status !== 'idle'
@@ -69,25 +76,58 @@ const cutWords: Readonly<Record<RunProgress['phase'], string>> = {
   between: 'between two steps',
 }
 
-function messageLines(message: Message, style: Style): readonly string[] {
-  const { role, toolCalls = [], toolCallId } = message
-  const text = visible(messageText(message)) + mediaNote(message)
+function messageLines(
+  message: Message,
+  records: readonly CallRecord[],
+  style: Style,
+): readonly string[] {
+  const { role, toolCallId } = message
+  // The question stands with its call.
+  const shown = toolCallId === undefined ? message : { ...message, content: givenAnswer(message) }
+  const text = visible(messageText(shown)) + mediaNote(message)
   const lead = role.padEnd(leadWidth)
   const marks = marksOf(message)
   const mark = marks === '' ? '' : ` ${style.dim(`(${marks})`)}`
   const body = toolCallId === undefined ? text : `${visibleLine(toolCallId)} → ${text}`
-  const calls = toolCalls.map(callLine)
+  const space = ' '.repeat(leadWidth)
+  const calls = records.flatMap((record) => [
+    `calls ${callLine(record)}`,
+    ...recordLines(record).map((line) => `  ${line}`),
+  ])
   // An answer may have nothing but the reason why it has nothing, or who called.
   const said = body === '' ? mark.trimStart() : body + mark
   const lines = said === '' ? [] : indent(lead, said)
   return [
     ...lines,
-    ...calls.map(
-      (line, index) =>
-        (index === 0 && said === '' ? lead : ' '.repeat(leadWidth)) + `calls ${line}`,
-    ),
-    ...sourceLines(message).map((line) => ' '.repeat(leadWidth) + style.dim(line)),
+    ...calls.map((line, index) => (index === 0 && said === '' ? lead : space) + line),
+    ...sourceLines(message).map((line) => space + style.dim(line)),
   ]
+}
+
+/** What was asked and decided about a call, with who did it and when, as far as its record has it. */
+function recordLines({ question, approval }: CallRecord): readonly string[] {
+  const lines: string[] = []
+  if (question !== undefined) {
+    const { text, options, answer } = question
+    const offered = Object.keys(options ?? {}).length === 0 ? '' : ` ${json(options)}`
+    lines.push(`asked ${visibleLine(text)}${offered}`)
+    if (answer !== undefined) {
+      const said = visibleLine(messageText({ role: 'user', content: answer }))
+      lines.push(`answered${authorOf(question)}: ${said}`)
+    }
+  }
+  if (approval !== undefined) {
+    const { decision, reason, arguments: args } = approval
+    const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
+    const how = args === undefined ? '' : ` with ${json(args)}`
+    lines.push(`${decision}${authorOf(approval)}${how}${why}`)
+  }
+  return lines
+}
+
+function authorOf({ by, at }: { readonly by?: string; readonly at?: number }): string {
+  const who = by === undefined ? '' : ` by ${visibleLine(by)}`
+  return at === undefined ? who : `${who} at ${new Date(at).toISOString()}`
 }
 
 function indent(lead: string, text: string): readonly string[] {

@@ -55,7 +55,10 @@ export function refusalOf(error: unknown): Refusal {
     return { status: 500, reason: 'internal', message }
   }
   const { reason, message } = error
-  return { status: statusOf(error), reason, message: redact(message) }
+  // Who was first is for people who run the service, too.
+  const by = error.kind === 'session' ? error.metadata['by'] : undefined
+  const author = typeof by === 'string' ? ` (by ${by})` : ''
+  return { status: statusOf(error), reason, message: redact(message) + author }
 }
 
 function statusOf(error: AnyAllmError): number {

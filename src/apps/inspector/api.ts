@@ -17,7 +17,7 @@ import type { LogEntry } from '../../durable/stores/run-store.ts'
  * | `GET api/sessions/:id/log`         | `LogPage`; `?after=`, `?afterCommand=`, `?limit=`                     |
  * | `GET api/sessions/:id/follow`      | server-sent events, each a `LogEntry`, then an event named `rest`; `?after=`, `?afterCommand=` |
  * | `GET api/sessions/:id/request`     | `RenderedRequests`; `?at=` is the number of an event, `&next=1` asks for what would come after the last call |
- * | `POST api/sessions/:id/command`    | takes a `SessionCommand`, gives `{ok: true}`                          |
+ * | `POST api/sessions/:id/command`    | takes a `SessionCommand` without `by`, gives `{ok: true}`             |
  * | `POST api/sessions/:id/stop`       | takes `{}`, gives `{ok: true}`                                        |
  * | `POST api/sessions/:id/fork`       | takes a `ForkRequest`, gives `{id}`                                   |
  * | `POST api/sessions/:id/test`       | takes `{}`, gives `SavedTest`                                         |

@@ -4,6 +4,7 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { CallDecision, RunProgress, Session } from '../../core/types/session.ts'
+import { notesAfter } from '../../engine/calls/settle.ts'
 import { createSession, rewound } from '../../engine/session/changes.ts'
 import type { ForkChanges, ForkOrigin, ForkRequest } from './api.ts'
 
@@ -70,8 +71,10 @@ export function askingAgain(session: Session): Session {
   const kept = decisions.filter(runsNothing)
   // The model knows already that these have no result yet: they wait, and the run goes on.
   const late = decisions.filter((one) => one.late === true && !runsNothing(one))
-  return {
+  const asked = new Set(decisions.filter((one) => !runsNothing(one)).map(({ call }) => call.id))
+  return defined<Session>({
     ...session,
+    calls: notesAfter(session.calls, (id) => !asked.has(id)),
     pendingApprovals: [...session.pendingApprovals, ...late.map(({ call }) => call)],
     run: defined<RunProgress>({
       ...run,
@@ -80,7 +83,7 @@ export function askingAgain(session: Session): Session {
       decisions: kept.length === 0 ? undefined : kept,
       inner: eachInner(run, askingAgain),
     }),
-  }
+  })
 }
 
 /** A session that runs in another process is rewound like one that rests. */

@@ -13,7 +13,7 @@ import { askingAgain, dropsWhatFollows, forkedSession, isChanged } from './fork.
 import { sessionAt, sessionBefore } from './history.ts'
 import { engineOf } from './model-requests.ts'
 import { placeOf, readAt, type Place } from './places.ts'
-import { eventAtMessage, readRecording, type Recording } from './recording.ts'
+import { eventAtMessage, forkCommand, readRecording, type Recording } from './recording.ts'
 
 /**
  * The forks of an inspector. They run in this process, in a store of their own in memory, so that no worker of the inspected store can take one: a fork
@@ -139,7 +139,7 @@ export function createForks(options: ForksOptions): Forks {
         await begin(
           memory,
           asks ? askingAgain(forked.session) : forked.session,
-          isReplayed ? commands.map(({ command }) => command) : [],
+          isReplayed ? commands.map(({ command }) => forkCommand(command, latest.session)) : [],
         )
       } catch (error) {
         engines.delete(own)

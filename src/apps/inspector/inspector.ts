@@ -10,7 +10,6 @@ import {
   flag,
   json,
   listOf,
-  must,
   nonNegativeInteger,
   oneOf,
   positiveInteger,
@@ -20,6 +19,7 @@ import {
   tagged,
   text,
   timeoutMs,
+  within,
   type Check,
 } from '../../core/schema/checks.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
@@ -29,6 +29,7 @@ import type { Runs } from '../../durable/runs/contract.ts'
 import { jsonBody, refused } from '../../durable/runs/handler.ts'
 import { mountCheck, noRoute, pathOf, type MountedPath } from '../../durable/runs/mount.ts'
 import type { RunState } from '../../durable/stores/run-store.ts'
+import { author } from '../../engine/calls/settle.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { pricesCheck, type PriceTable } from '../../models/cost.ts'
 import { answer, refusal, refusalOf, safeHeaders, type Refusal } from './answers.ts'
@@ -60,8 +61,13 @@ export interface InspectorOptions {
    * Decides about every request for data before anything is read or written: `true` or `{}` allows it, a `Response` refuses it and is sent as it is, and
    * everything else, `undefined` too, refuses it with status 403. The inspector shows everything that is in the store, so only people who run the service
    * may see it. The files of the page hold no data and are not asked about.
+   *
+   * `by` of an object says who decides and answers with this request. Without it the records of calls name `inspector`: a person did it here, and nobody
+   * knows who.
    */
-  readonly authorize: (request: Request) => Permission | Promise<Permission>
+  readonly authorize: (
+    request: Request,
+  ) => Permission<InspectorPermission> | Promise<Permission<InspectorPermission>>
   /** The path under which the inspector is mounted, as `mount` of `runs.handler`: `/inspect`. Without it at most two segments may come before `api`. */
   readonly mount?: string | undefined
   /** Refuses whatever would change something: commands, stops, forks and saved tests. */
@@ -85,6 +91,12 @@ export interface InspectorOptions {
    * warning of the process (`AllmWarning`).
    */
   readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** What an allowed request brings along. */
+export interface InspectorPermission {
+  /** Who asks: the author of what this request decides or answers, at most 256 characters. It never comes from the body. */
+  readonly by?: string | undefined
 }
 
 /** A web request in, a web response out, as `runs.handler`. `close` ends the forks that are under way. */
@@ -157,8 +169,8 @@ export function makeInspector(
     if ('file' in route) return pageFile(route.file, pageFolder)
     if ('redirect' in route) return redirect(route.redirect)
     refuseForeign(request)
-    const verdict = verdictOf(await authorize(request), {})
-    if (verdict.allowed !== undefined) return serve(service, route, request)
+    const verdict = verdictOf<InspectorPermission>(await authorize(request), permissionMembers)
+    if (verdict.allowed !== undefined) return serve(service, route, request, verdict.allowed)
     if (verdict.mistake !== undefined) service.onError(verdict.mistake)
     return verdict.response ?? refusal(forbidden)
   }
@@ -174,6 +186,8 @@ export function makeInspector(
   }
   return Object.assign(handle, { close: () => forks.close() })
 }
+
+const permissionMembers = { by: author } satisfies Record<keyof InspectorPermission, Check>
 
 const forbidden: Refusal = {
   status: 403,
@@ -331,6 +345,7 @@ async function serve(
   service: Service,
   route: Exclude<Route, { file: string } | { redirect: string }>,
   request: Request,
+  { by = 'inspector' }: InspectorPermission,
 ): Promise<Response> {
   const { places, summaries, forks, engine } = service
   const query = new URL(request.url).searchParams
@@ -374,7 +389,7 @@ async function serve(
       const command = await bodyOf(service, request, commandBody)
       assertAttended(await detailOf(service, place, state, id))
       // `applyCommand` checks the members of a command.
-      const given = command as unknown as SessionCommand
+      const given = withAuthor(command as unknown as SessionCommand, by)
       await (place.name === 'forks' ? forks.give(id, given) : place.give(id, given))
       return answer(200, { ok: true })
     }
@@ -441,10 +456,25 @@ function assertAttended({ unattended, item: { id } }: SessionDetail): void {
 
 const noBody = shape({}, {})
 
-const commandBody: Check = must(
-  'a command, such as { "type": "resume" }',
-  (value) => isObject(value) && typeof value['type'] === 'string',
-)
+const commandBody: Check = (value) => {
+  if (!isObject(value)) return refuse('a command, such as { "type": "resume" }', value)
+  const issues = within('type', commandType(value['type']))
+  const problem = 'comes from authorize and not from the body: leave it out'
+  return 'by' in value ? [...issues, { path: 'by', problem }] : issues
+}
+
+const commandType = oneOf([
+  'send',
+  'approve',
+  'deny',
+  'submitToolResult',
+  'resume',
+] satisfies readonly SessionCommand['type'][])
+
+/** The command of a person. What goes on with a run decides nothing. */
+function withAuthor(command: SessionCommand, by: string): SessionCommand {
+  return command.type === 'resume' ? command : { ...command, by }
+}
 
 const changesBody = shape({}, {
   message: shape({ index: nonNegativeInteger, text }),

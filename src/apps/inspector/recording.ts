@@ -7,7 +7,7 @@ import {
 } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
-import type { SessionCommand } from '../../core/types/session.ts'
+import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { cassetteVersion, type Cassette } from '../../testing/fakes/cassette.ts'
 import { scriptOf } from '../../testing/fakes/script-of.ts'
 import type { Script } from '../../testing/fakes/script.ts'
@@ -156,6 +156,35 @@ export function toolsIn({ messages }: Thread): Map<string, RecordedTool> {
     tools.set(known.call.id, { ...known, message })
   }
   return tools
+}
+
+/**
+ * A command of a session for a fork of it. The tickets of a fork are others, because they are those of another session, so the command names
+ * the call that its ticket was for.
+ */
+export function forkCommand(command: SessionCommand, origin: Session): SessionCommand {
+  if (command.type === 'resume') return command
+  const { implied, ...given } = command
+  if (given.type !== 'send') {
+    const { ticket: _ticket, ...decision } = given
+    return decision
+  }
+  const { answers } = given
+  if (answers === null || answers === undefined) return given
+  // One that named no question answered the first that was open.
+  const toolCallId = implied === true ? undefined : settledCall(origin, answers)
+  return defined<SessionCommand>({ ...given, answers: undefined, toolCallId })
+}
+
+/** The call that kept a ticket, in the session or in an agent of it. */
+function settledCall({ calls = {}, run }: Session, ticket: string): string | undefined {
+  const own = Object.entries(calls).find(([, { settled }]) => settled.includes(ticket))
+  if (own !== undefined) return own[0]
+  for (const [callId, inner] of Object.entries(run?.inner ?? {})) {
+    const id = settledCall(inner, ticket)
+    if (id !== undefined) return `${callId}/${id}`
+  }
+  return undefined
 }
 
 /** The script that answers what a call was answered. */

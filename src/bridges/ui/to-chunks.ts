@@ -19,6 +19,7 @@ import { sessionCall } from '../../engine/calls/places.ts'
 import {
   hidesApprovals,
   shownEvent,
+  hidesApprovals,
   showsOf,
   toolEnd,
   viewChecks,
@@ -537,7 +538,14 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     },
     ask_user_requested: ask,
     tool_halt: ({ toolCallId, result }) => output(toolCallId, result),
-    step_completed: leaveStep,
+    step_completed({ newMessages }) {
+      // The calls of an answer that was cut are ended by no other event.
+      for (const { toolCallId: id = '', metadata } of newMessages) {
+        const call = calls.get(id)
+        if (metadata?.['interrupted'] && call && !call.hasEnded) fail(id, interrupted)
+      }
+      leaveStep()
+    },
     chat_completed({ result }) {
       const asking = result.pendingToolCallId
       const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))

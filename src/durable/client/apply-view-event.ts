@@ -17,12 +17,13 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
   switch (event.type) {
     case 'message_started': {
       const { next } = cursorOf(view)
+      const { agent } = event
       // An answer that was not completed is asked for again.
       const dropped = underWayIds(view)
       return underWay(view, {
         messages: view.messages.filter(({ index }) => index < next),
         tools: view.tools.filter(({ messageId }) => !dropped.has(messageId)),
-        cursor: { next, ...(event.agent && { agent: event.agent }) },
+        cursor: { next, ...(agent && { agent }) },
       })
     }
     case 'text_delta':
@@ -81,14 +82,19 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
         question: { text: event.question, options: event.options },
       }))
     case 'step_completed': {
-      const { added, said = [] } = event
+      const { added, said = [], toolResults } = event
       const last = view.messages.findLast(({ role }) => role === 'assistant')
       const { next } = cursorOf(view)
       const start = event.continues && !answerOf(view) ? (last?.index ?? 0) : next
       const users = said.map(({ offset, ...message }) =>
         shownMessage(message, { id: `m${start + offset}`, index: start + offset }),
       )
-      return { ...view, messages: [...view.messages, ...users], cursor: { next: start + added } }
+      // The calls of an answer that was cut are ended by no other event.
+      const tools = view.tools.map((tool) =>
+        tool.ok === undefined ? { ...tool, ...toolResults.find(({ id }) => id === tool.id) } : tool,
+      )
+      const messages = [...view.messages, ...users]
+      return { ...view, messages, tools, cursor: { next: start + added } }
     }
     case 'chat_completed':
       return atRest(view, event.result)
@@ -141,6 +147,13 @@ function answerOf(view: SessionView): ShownMessage | undefined {
   return view.messages.findLast(({ index, role }) => index === next && role === 'assistant')
 }
 
+/** The answer under way, or its beginning. */
+function begunAnswer(view: SessionView): ShownMessage {
+  const { next: index, agent } = cursorOf(view)
+  const empty = { id: `m${index}`, index, role: 'assistant', text: '', partial: true } as const
+  return answerOf(view) ?? { ...empty, ...(agent && { agent }) }
+}
+
 /** Where the block of text that is being written begins. A block that is not open begins at the end. */
 function blockOf(view: SessionView): number {
   return cursorOf(view).block ?? answerOf(view)?.text.length ?? 0
@@ -151,20 +164,9 @@ function withAnswer(
   change: (answer: ShownMessage) => ShownMessage,
   block?: Pick<ViewCursor, 'block'>,
 ): SessionView {
-  const cursor = withoutBlock(view)
-  const { next, agent } = cursor
-  const answer = answerOf(view)
-  const empty: ShownMessage = {
-    id: `m${next}`,
-    index: next,
-    role: 'assistant',
-    text: '',
-    partial: true,
-    ...(agent && { agent }),
-  }
-  const others = view.messages.filter((message) => message !== answer)
-  const messages = [...others, change(answer ?? empty)]
-  return { ...underWay(view), messages, cursor: { ...cursor, ...block } }
+  const begun = begunAnswer(view)
+  const messages = [...view.messages.filter((message) => message !== begun), change(begun)]
+  return { ...underWay(view), messages, cursor: { ...withoutBlock(view), ...block } }
 }
 
 /** The view with calls of the answer under way, which are added or replaced. */
@@ -182,26 +184,22 @@ function withCalls(view: SessionView, calls: readonly ViewToolCall[]): SessionVi
 
 /** The view with the whole answer. An adapter may leave the message empty, and then it is what its events say. */
 function completed(view: SessionView, message: ViewMessage, at?: number): SessionView {
-  const { next, agent } = cursorOf(view)
   const { content, toolCalls = [], finishReason } = message
   const isEmpty = content.length === 0 && toolCalls.length === 0
-  const answer = answerOf(view)
   // An answer that said nothing is shown if something kept it from ending by itself.
-  if (isEmpty && !answer && !finishReason) return view
-  const {
-    partial: _partial,
-    agent: speaker = agent,
-    ...known
-  }: Partial<ShownMessage> & Pick<ShownMessage, 'text'> = answer ?? { text: '' }
-  const place = { id: `m${next}`, index: next, ...(at !== undefined && { at }) }
+  if (isEmpty && !answerOf(view) && !finishReason) return view
+  const begun = begunAnswer(view)
+  const { partial: _partial, ...known } = begun
+  const { id, index, agent } = known
+  const place = { id, index, ...(at !== undefined && { at }) }
   const whole = {
-    ...(isEmpty ? { ...known, ...place, role: message.role } : shownMessage(message, place)),
+    ...(isEmpty ? { ...known, ...place } : shownMessage(message, place)),
     ...(finishReason && { finishReason }),
-    ...(speaker && { agent: speaker }),
+    ...(agent && { agent }),
   }
-  const messages = [...view.messages.filter((other) => other !== answer), whole]
-  const tools = view.tools.filter(({ messageId }) => isEmpty || messageId !== whole.id)
-  return withCalls({ ...view, messages, tools, cursor: { next } }, toolCalls)
+  const messages = [...view.messages.filter((other) => other !== begun), whole]
+  const tools = view.tools.filter(({ messageId }) => isEmpty || messageId !== id)
+  return withCalls({ ...view, messages, tools, cursor: { next: index } }, toolCalls)
 }
 
 /** A message of an event as a view shows it. */

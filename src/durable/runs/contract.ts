@@ -10,7 +10,13 @@ import type { Session, SessionStatus } from '../../core/types/session.ts'
 import type { SettleOptions } from '../../engine/calls/settle.ts'
 import type { ViewHide, ViewInclude, ViewOptions } from '../../engine/model-call/view-event.ts'
 import type { SessionResult } from '../../engine/session/reduce.ts'
-import type { EventEntry, LogEntry, RunStore } from '../stores/run-store.ts'
+import type {
+  EventEntry,
+  LogEntry,
+  PendingOptions,
+  PendingPage,
+  RunStore,
+} from '../stores/run-store.ts'
 import type { ListOptions, SessionRow } from '../stores/session-store.ts'
 
 /** The options of `createRuns`. */
@@ -101,6 +107,11 @@ export interface Runs {
   /** The session as of the last event of the log, or `undefined` if nobody has sent it anything. */
   get(id: string): Promise<RunInfo | undefined>
   list(options?: ListOptions): Promise<readonly SessionRow[]>
+  /**
+   * A page of what waits for somebody in all sessions, whatever their status: questions, approvals and results to submit, those that wait
+   * longest first. It is as of the last save: what a run under way asks for comes when the run rests.
+   */
+  pending(options?: PendingOptions): Promise<PendingPage>
   /** Removes a session with its log. A run under way is stopped. */
   delete(id: string): Promise<void>
   /**

@@ -344,6 +344,7 @@ export function createRuns(options: RunsOptions): Runs {
       return readSession(store, id)
     },
     list: (options) => store.list(options),
+    pending: (options) => store.pending(options),
     delete: async (id) => {
       assertSessionId(id)
       await store.delete(id)

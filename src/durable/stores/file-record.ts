@@ -23,6 +23,11 @@ export interface FileRecord extends RunRecord {
   inbox: GivenCommand[]
   /** The commands that were applied and have slots. */
   slots: GivenCommand[]
+  /**
+   * Since when the calls wait that the session waits for, by their tickets. Absent if the session was
+   * saved by version 0.2, which did not write it.
+   */
+  waiting?: ReadonlyMap<string, number> | undefined
   /** When the last event was stored. */
   lastEventAt: number
   /** The parts of the log, in order. */
@@ -116,6 +121,7 @@ function fieldsOf(record: FileRecord): Fields {
     lastCommandId: record.lastCommandId || undefined,
     inbox: inbox.length > 0 ? inbox : undefined,
     slots: record.slots.length > 0 ? record.slots : undefined,
+    waiting: record.waiting && [...record.waiting],
     keys: keys.size > 0 ? [...keys].map(savedKey) : undefined,
     token: record.token || undefined,
     owner,
@@ -151,6 +157,7 @@ export function recordOf(fields: Fields): FileRecord | undefined {
     ...saved,
     // Lists of its own: the fields stay as they are, for the comparison with what is written next.
     keys: new Map((saved.keys ?? []).map(([key, at, digest]) => [key, { at, digest }])),
+    waiting: saved.waiting && new Map(saved.waiting),
     inbox: [...(saved.inbox ?? [])],
     slots: [...(saved.slots ?? [])],
     log: [...(saved.log ?? [])],
@@ -159,7 +166,10 @@ export function recordOf(fields: Fields): FileRecord | undefined {
 }
 
 type SavedFields = Pick<FileRecord, 'id'> &
-  Partial<Omit<FileRecord, 'keys'>> & { readonly keys?: readonly SavedKey[] }
+  Partial<Omit<FileRecord, 'keys' | 'waiting'>> & {
+    readonly keys?: readonly SavedKey[]
+    readonly waiting?: readonly (readonly [ticket: string, since: number])[]
+  }
 
 /** A key, when it came, and the digest of its command, which version 0.2 did not write. */
 type SavedKey = readonly [key: string, at: number, digest?: string | undefined]
@@ -189,6 +199,12 @@ const savedKeyCheck: Check = must('a key, its time and a digest', (value) => {
   return typeof key === 'string' && Number.isFinite(at) && typeof digest === 'string'
 })
 
+const savedWait: Check = must('a ticket and a time', (value) => {
+  if (!Array.isArray(value) || value.length !== 2) return false
+  const [ticket, since] = value as readonly unknown[]
+  return typeof ticket === 'string' && Number.isFinite(since)
+})
+
 const givenCommands: Check = listOf(
   shape({ at: time }, { text, file: nameOf('command'), slot: someText }),
 )
@@ -208,6 +224,7 @@ const legalFields = shape(
     lastCommandId: counter,
     inbox: givenCommands,
     slots: givenCommands,
+    waiting: listOf(savedWait),
     keys: listOf(savedKeyCheck),
     token: counter,
     owner: text,

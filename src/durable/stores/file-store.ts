@@ -34,6 +34,13 @@ import {
 import { cutLog, lastEventBefore, readEntries, type NewLine } from './file-log.ts'
 import { newRecord, slotHolder, type FileRecord, type GivenCommand } from './file-record.ts'
 import {
+  assertPendingOptions,
+  pendingPageOf,
+  rowsOfSession,
+  waitingCalls,
+  waitingSince,
+} from './pending-rows.ts'
+import {
   askToStop,
   assertOwned,
   assertSavable,
@@ -58,6 +65,9 @@ import {
   type AppendOptions,
   type InboxEntry,
   type LogEntry,
+  type PendingOptions,
+  type PendingPage,
+  type PendingRow,
   type PruneOptions,
   type PushOptions,
   type ReadEventsOptions,
@@ -102,7 +112,8 @@ export interface FileStoreOptions {
  * operations do. The new files and their directory are synced before a write resolves.
  * `docs/decisions/035-file-store.md` in the repository explains why this is safe.
  *
- * `due`, `claim`, `list` and `prune` look at every session of the directory.
+ * `due`, `claim`, `list`, `pending` and `prune` look at every session of the directory. `pending` also reads
+ * the sessions that wait, and those that version 0.2 saved. It leaves out what cannot be read, as `list` does.
  */
 export function fileStore(directory: string, options: FileStoreOptions = {}): RunStore {
   // An empty one would be the root of the file system.
@@ -177,6 +188,10 @@ export function fileStore(directory: string, options: FileStoreOptions = {}): Ru
         if (own.size === 0 && listeners.get(id) === own) listeners.delete(id)
       }
     },
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      return typed('what waits cannot be listed', () => pending(disk, options))
+    },
     prune: async (options) => typed('the sessions cannot be pruned', () => prune(disk, options)),
   }
 }
@@ -216,6 +231,7 @@ async function save(
   const { lease, ifVersion, taken = 0, first = false } = options
   // Copies, since the caller may change its objects while this waits.
   const metadata = structuredClone(session.metadata)
+  const calls = waitingCalls(session)
   const events = (options.events ?? []).map((event) => JSON.stringify(event))
   const refused = options.refused && JSON.stringify(options.refused)
   return change(disk, id, async (current) => {
@@ -237,7 +253,8 @@ async function save(
     const line = addToLog(record, { at: now, commands, refused, events })
     const version = record.version + 1
     const folded = record.lastEventId
-    Object.assign(record, { version, status, metadata, updatedAt: now, folded })
+    const waiting = waitingSince(calls, record.waiting, now)
+    Object.assign(record, { version, status, metadata, updatedAt: now, folded, waiting })
     return defined<Draft<number>>({ result: version, record, session: text, first, line })
   })
 }
@@ -283,6 +300,31 @@ async function list(disk: Disk, options: ListOptions): Promise<readonly SessionR
     if (row !== undefined && matchesRow(row, options)) rows.push(row)
   }
   return rows
+}
+
+async function pending(disk: Disk, options: PendingOptions): Promise<PendingPage> {
+  const { prefix } = options
+  const rows: PendingRow[] = []
+  for (const id of selectIds(await storedIds(disk), prefix === undefined ? {} : { prefix })) {
+    rows.push(...((await readable(waitingAt(disk, id))) ?? []))
+  }
+  return pendingPageOf(rows, options)
+}
+
+/** What a session waits for. */
+async function waitingAt(disk: Disk, id: string): Promise<readonly PendingRow[]> {
+  return inspect(disk, id, async (place) => {
+    const { folder, newest, old } = place
+    if (newest === undefined) {
+      if (old === undefined) return []
+      const { updatedAt } = await recordOfOldFile(disk, id, old)
+      return rowsOfSession(readOldFile(id, old).session, undefined, updatedAt)
+    }
+    const record = readableRecord(id, place)
+    if (record === undefined || record.version === 0 || record.waiting?.size === 0) return []
+    const session = await readSessionOf(disk, id, folder, newest.base)
+    return session && rowsOfSession(session, record.waiting, record.updatedAt)
+  })
 }
 
 /** A session's row, or `undefined` if it was deleted meanwhile. */

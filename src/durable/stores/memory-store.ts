@@ -7,6 +7,13 @@ import type { JsonObject } from '../../core/types/json.ts'
 import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
 import {
+  assertPendingOptions,
+  pendingPageOf,
+  rowsOfSession,
+  waitingCalls,
+  waitingSince,
+} from './pending-rows.ts'
+import {
   assertAcquireOptions,
   assertPushOptions,
   busy,
@@ -121,7 +128,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       const version = record.version + 1
       const own = structuredClone(metadata)
       const folded = record.lastEventId
-      Object.assign(record, { text, status, metadata: own, version, updatedAt: now, folded })
+      const waiting = waitingSince(waitingCalls(session), record.waiting, now)
+      Object.assign(record, {
+        text,
+        status,
+        metadata: own,
+        version,
+        updatedAt: now,
+        folded,
+        waiting,
+      })
       if (first === true) record.snapshots.push({ at: now, text, lastEventId: folded })
       changed(id)
       return version
@@ -226,6 +242,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       return record && stateOf(record, clock.now())
     },
 
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      const rows = [...records].flatMap(([id, { text, waiting, updatedAt }]) =>
+        text === undefined || waiting.size === 0
+          ? []
+          : rowsOfSession(storedSession(id, text), waiting, updatedAt),
+      )
+      return pendingPageOf(rows, options)
+    },
+
     requestStop: async (id) => {
       assertSessionId(id)
       const record = records.get(id)
@@ -267,6 +293,8 @@ interface StoredRecord {
   folded: number
   lastEventId: number
   lastCommandId: number
+  /** Since when the calls wait that the session waits for, by their tickets. */
+  waiting: Map<string, number>
   events: StoredEvent[]
   commands: StoredCommand[]
   /** The first sessions of the runs in the log. */
@@ -309,6 +337,7 @@ function emptyRecord(now: number): StoredRecord {
     folded: 0,
     lastEventId: 0,
     lastCommandId: 0,
+    waiting: new Map(),
     events: [],
     commands: [],
     snapshots: [],

@@ -5,6 +5,7 @@ export interface PostgresTables {
   readonly events: string
   readonly commands: string
   readonly snapshots: string
+  readonly pending: string
   readonly migrations: string
   /** The sequence of keys and tokens. */
   readonly numbers: string
@@ -23,6 +24,7 @@ export function tablesOf(schema: string | undefined, prefix: string): PostgresTa
     events: table('events'),
     commands: table('commands'),
     snapshots: table('snapshots'),
+    pending: table('pending'),
     migrations: table('migrations'),
     numbers: table('numbers'),
     index: (name) => `"${prefix}${name}"`,
@@ -36,7 +38,7 @@ export function tablesOf(schema: string | undefined, prefix: string): PostgresTa
  * lets one process after another in. A new version of the tables is a new step; steps that were released stay as they are.
  */
 export function migration(tables: PostgresTables, schema: string | undefined): string {
-  const steps = [firstTables(tables), slots(tables)]
+  const steps = [firstTables(tables), slots(tables), waiting(tables)]
   const lock = `${schema ?? ''} ${tables.sessions}`
   return `do $migration$
 declare
@@ -48,8 +50,8 @@ begin
     create table ${tables.migrations} (version int primary key, at timestamptz not null default now());
   end if;
   select coalesce(max(version), 0) into current from ${tables.migrations};
-  if current > ${steps.length} then
-    raise exception 'the tables have version %, and this allm-ts knows ${steps.length}: update it', current;
+  if current > ${filledVersion} then
+    raise exception 'the tables have version %, and this allm-ts knows ${filledVersion}: update it', current;
   end if;
   ${steps
     .map(
@@ -109,6 +111,23 @@ function slots({ commands, index }: PostgresTables): string {
     create unique index ${index('by_slot')} on ${commands} (session, slot) where slot is not null;`
 }
 
+/** What waits for somebody. */
+function waiting({ sessions, pending, index }: PostgresTables): string {
+  return `create table ${pending} (
+      session bigint not null references ${sessions} (key) on delete cascade, ticket text collate "C" not null,
+      id text collate "C" not null, kind text not null, since bigint not null, version bigint not null, body text not null,
+      primary key (session, ticket)
+    );
+    create index ${index('by_since')} on ${pending} (since, id, ticket);
+    create index ${index('by_kind')} on ${pending} (kind, since, id, ticket);`
+}
+
+/**
+ * The version of the tables when `pending` has what waits in the sessions that were there before. This step is
+ * not SQL, since sessions have to be read for it, so it has a row of its own and is done after the others.
+ */
+const filledVersion = 4
+
 /** Milliseconds since 1970, also after a wait for a lock. Inside a condition it is selected, so that an index can be used. */
 const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
@@ -120,6 +139,10 @@ export const stopMark = 'stop '
 
 /** The operations that are one statement each; a save is one of three. */
 type StatementName =
+  | 'isFilled'
+  | 'unfilled'
+  | 'fill'
+  | 'filled'
   | 'load'
   | 'saveOwned'
   | 'saveKnown'
@@ -140,6 +163,7 @@ type StatementName =
   | 'readLog'
   | 'readSnapshot'
   | 'look'
+  | 'pending'
   | 'requestStop'
   | 'stopRequested'
   | 'prune'
@@ -152,7 +176,8 @@ export function statementsOf(
   tables: PostgresTables,
   notify: boolean,
 ): Readonly<Record<StatementName, string>> {
-  const { sessions, texts, events, commands, snapshots, numbers, channel } = tables
+  const { sessions, texts, events, commands, snapshots, pending, migrations, numbers, channel } =
+    tables
   const hint = (id: string, name = 'hint'): string =>
     `${notify ? `pg_notify('${channel}', ${id})` : 'null'} as ${name}`
   const token = `nextval('${numbers}')`
@@ -161,13 +186,13 @@ export function statementsOf(
   const taken = `(case when $7::bigint = 0 then 0 else least($7::bigint, (
       select count(*) from ${commands} c where c.session = s.key and c.number > s.last_command
     )) end)`
-  /** $1 id, $2 status, $3 session, $4 metadata, $5 events, $6 their number, $7 taken, $8 refused, $9 first, $10 ifVersion */
+  /** $1 id, $2 status, $3 session, $4 metadata, $5 events, $6 their number, $7 taken, $8 refused, $9 first, $10 what waits, $11 ifVersion */
   const saved = `
     version = s.version + 1, status = $2::text, updated_at = ${now},
     folded = s.last_event + $6::bigint, last_event = s.last_event + $6::bigint,
     last_command = s.last_command + ${taken}, queued = s.queued - ${taken},
     prune_at = coalesce(s.prune_at, case when $6::bigint + $7::bigint > 0 or $9::boolean then ${now} end)`
-  const asExpected = '($10::bigint is null or s.version = $10::bigint)'
+  const asExpected = '($11::bigint is null or s.version = $11::bigint)'
   const savedColumns = 's.key, s.version, s.updated_at, s.last_event, s.last_command'
   const save = (row: string): string => `with saved as (${row} returning ${savedColumns}),
     body as (
@@ -185,6 +210,17 @@ export function statementsOf(
       select s.key, s.last_event - $6::bigint + e.number, s.updated_at, e.event::text
       from saved s, json_array_elements($5::text::json) with ordinality as e (event, number)
     ),
+    waits as (
+      insert into ${pending} (session, ticket, id, kind, since, version, body)
+      select s.key, w.ticket, $1::text, w.kind, s.updated_at, s.version, w.body
+      from saved s, ${given('$10')}
+      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body
+    ),
+    -- A row that another save adds at this very moment is not seen here. It does not count, since its version is older.
+    settled as (
+      delete from ${pending} p using saved s
+      where p.session = s.key and not exists (select from ${given('$10')} where w.ticket = p.ticket)
+    ),
     kept as (
       insert into ${snapshots} (session, version, at, last_event, body)
       select key, version, updated_at, last_event, $3::text from saved where $9::boolean
@@ -200,10 +236,21 @@ export function statementsOf(
         greatest($2::bigint, (select min(number) - 1 from ${events} where session = ${key})) + $3::bigint, 9223372036854775807)`
 
   return {
+    isFilled: `select version from ${migrations} where version = ${filledVersion}`,
+    /** $1 the key of the last session before, $2 limit. A session that is over waits for nothing. */
+    unfilled: `select s.key::text as key, s.id, s.version::text as version, s.updated_at::text as updated_at, t.body
+      from ${sessions} s join ${texts} t on t.session = s.key
+      where s.key > $1::bigint and s.status <> 'completed' order by s.key limit $2::bigint`,
+    /** $1 key, $2 version, $3 updated_at, $4 what waits. A session that was saved meanwhile has its rows. */
+    fill: `insert into ${pending} (session, ticket, id, kind, since, version, body)
+      select s.key, w.ticket, s.id, w.kind, $3::bigint, s.version, w.body from ${sessions} s, ${given('$4')}
+      where s.key = $1::bigint and s.version = $2::bigint on conflict do nothing`,
+    filled: `insert into ${migrations} (version) values (${filledVersion}) on conflict do nothing`,
+
     load: `select s.version::float8 as version, s.updated_at::float8 as updated_at, s.folded::float8 as folded, t.body
       from ${sessions} s join ${texts} t on t.session = s.key where s.id = $1::text`,
     saveOwned: save(
-      `update ${sessions} s set ${saved} where s.id = $1::text and s.token = $11::bigint and ${asExpected}`,
+      `update ${sessions} s set ${saved} where s.id = $1::text and s.token = $12::bigint and ${asExpected}`,
     ),
     saveKnown: save(
       `update ${sessions} s set ${saved} where s.id = $1::text and not ${isLive} and ${asExpected}`,
@@ -320,6 +367,9 @@ export function statementsOf(
         s.last_command::float8 as last_command, s.queued::float8 as queued,
         case when ${isLive} then s.owner end as owner, s.due_at::float8 as due_at
       from ${sessions} s where s.id = $1::text`,
+    /** The caller adds conditions, the order and a limit. */
+    pending: `select p.id, p.ticket, p.kind, p.since::float8 as since, p.body, t.metadata from ${pending} p
+      join ${sessions} s on s.key = p.session and s.version = p.version join ${texts} t on t.session = p.session`,
     requestStop: `update ${sessions} set stop = true, due_at = case when owner is null then least(due_at, ${now}) else due_at end
       where id = $1::text and due_at is not null returning ${hint('id')}, ${hint(`'${stopMark}' || id`, 'stop_hint')}`,
     stopRequested: `select stop from ${sessions} where id = $1::text`,
@@ -387,6 +437,11 @@ export function statementsOf(
         union all select session from keys_gone union all select session from snapshots_gone
       ) as gone`,
   }
+}
+
+/** What waits in a session, from a parameter. */
+function given(param: string): string {
+  return `json_to_recordset(${param}::text::json) as w (ticket text, kind text, body text)`
 }
 
 /** Keys may be long, so their hashes are stored. */

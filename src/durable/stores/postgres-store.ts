@@ -2,8 +2,15 @@ import { systemClock } from '../../core/base/clock.ts'
 import { isAllmError, SessionError } from '../../core/errors/errors.ts'
 import { assertValid, flag, optionsOf, refuse, text, type Check } from '../../core/schema/checks.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
-import type { SessionCommand } from '../../core/types/session.ts'
+import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
+import {
+  assertPendingOptions,
+  readPendingPage,
+  waitingBody,
+  waitingCalls,
+  type PendingPlace,
+} from './pending-rows.ts'
 import { migration, statementsOf, stopMark, tablesOf } from './postgres-sql.ts'
 import {
   assertAcquireOptions,
@@ -12,6 +19,8 @@ import {
   leaseLost,
   refuseGap,
   type AcquiredLease,
+  type PendingOptions,
+  type PendingRow,
   type PushOptions,
   type RunStore,
   type SlotTaken,
@@ -34,6 +43,7 @@ import {
   keyText,
   listFiltered,
   named,
+  readableSession,
   refuseOther,
   storable,
   toInboxEntry,
@@ -41,12 +51,14 @@ import {
   toRunState,
   toSessionRow,
   toSlotTaken,
+  toWaitingRow,
   unavailable,
   type InboxColumns,
   type ListedColumns,
   type LogColumns,
   type SqlNumber,
   type StateColumns,
+  type WaitingColumns,
 } from './sql.ts'
 
 /**
@@ -243,14 +255,57 @@ export function postgresStore(
     return rows.map(toSessionRow)
   }
 
+  const pendingRows = async (
+    { kind, prefix }: PendingOptions,
+    after: PendingPlace | undefined,
+    limit: number,
+  ): Promise<readonly PendingRow[]> => {
+    const range = idRange(defined<ListOptions>({ prefix }))
+    if (range === undefined) return []
+    const params: PostgresParam[] = []
+    const is = (condition: string, value: PostgresParam | undefined): readonly string[] =>
+      value === undefined ? [] : [`${condition} $${params.push(value)}`]
+    const conditions = [
+      ...is('p.kind =', kind),
+      ...is('p.id >=', range.from),
+      ...is('p.id <', range.below),
+    ]
+    if (after !== undefined) {
+      const place = [after.since, after.sessionId, after.ticket].map((v) => `$${params.push(v)}`)
+      conditions.push(`(p.since, p.id, p.ticket) > (${place.join(', ')})`)
+    }
+    const statement = [
+      sql.pending,
+      conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
+      'order by p.since, p.id, p.ticket',
+      ...is('limit', limit),
+    ].join(' ')
+    const rows = await rowsOf<WaitingColumns>('what waits cannot be listed', statement, params)
+    return rows.map(toWaitingRow)
+  }
+
+  /** Adds what waits in sessions that were saved by tables of an earlier version, once. */
+  const fillPending = async (): Promise<void> => {
+    if ((await rowsOf(migrates, sql.isFilled, [])).length > 0) return
+    let last = '0'
+    for (;;) {
+      const rows = await rowsOf<UnfilledColumns>(migrates, sql.unfilled, [last, fillSize])
+      for (const { key, id, version, updated_at, body } of rows) {
+        last = key
+        const session = readableSession(id, body)
+        const calls = session === undefined ? '[]' : waitingParam(session)
+        if (calls !== '[]') await rowsOf(migrates, sql.fill, [key, version, updated_at, calls])
+      }
+      if (rows.length < fillSize) break
+    }
+    await rowsOf(migrates, sql.filled, [])
+  }
+
   return {
     notifies,
     migrate: async () => {
-      await rowsOf(
-        'the tables cannot be created or brought up to date',
-        migration(tables, schema),
-        [],
-      )
+      await rowsOf(migrates, migration(tables, schema), [])
+      await fillPending()
     },
 
     load: async (id) => {
@@ -273,7 +328,8 @@ export function postgresStore(
       const { events = [], taken = 0, refused, first = false } = options
       const refusedText = refused === undefined ? null : JSON.stringify(refused)
       const log = [JSON.stringify(events), events.length, taken, refusedText, first]
-      const version = await save(id, [id, status, body, JSON.stringify(metadata), ...log], options)
+      const values = [id, status, body, JSON.stringify(metadata), ...log, waitingParam(session)]
+      const version = await save(id, values, options)
       listeners.tell(id)
       return version
     },
@@ -385,6 +441,14 @@ export function postgresStore(
       return row && toRunState(row)
     },
 
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      const isFiltered = options.metadata !== undefined
+      const read = (after: PendingPlace | undefined, limit: number) =>
+        pendingRows(options, after, limit)
+      return readPendingPage(read, options, isFiltered)
+    },
+
     requestStop: async (id) => {
       assertSessionId(id)
       await rowsOf(`${named(id)} cannot be asked to stop`, sql.requestStop, [id])
@@ -416,6 +480,22 @@ export function postgresStore(
   }
 }
 
+/** What `migrate` could not do. */
+const migrates = 'the tables cannot be created or brought up to date'
+
+/** How many sessions are read at a time to find what waits in them. */
+const fillSize = 200
+
+/** What a session waits for, as a parameter. */
+function waitingParam(session: Session): string {
+  return JSON.stringify(
+    waitingCalls(session).map((call) => {
+      const { ticket, kind } = call
+      return { ticket, kind, body: waitingBody(call) }
+    }),
+  )
+}
+
 /** How often a statement is repeated that met another one. */
 const mostAttempts = 20
 
@@ -435,6 +515,14 @@ interface TextColumns extends VersionColumns {
   readonly body: string
   readonly updated_at: SqlNumber
   readonly folded: SqlNumber
+}
+/** A session that was saved by tables of an earlier version. */
+interface UnfilledColumns {
+  readonly key: string
+  readonly id: string
+  readonly version: string
+  readonly updated_at: string
+  readonly body: string
 }
 interface NumberColumns {
   readonly number: SqlNumber

@@ -15,8 +15,10 @@ import type { RunStore } from './run-store.ts'
  *     d:id    hash      the digests of the commands with keys
  *     h:id    hash      the slots: a time, a blank, the command that has it
  *     w:id    hash      the slots of commands in the inbox, by their numbers in the log to come
+ *     q:id    hash      what waits for somebody, by its ticket: a time, a blank, a kind, a blank, the call
  *
- * and of all sessions: `ids` (sorted by bytes, for lists), `due` (sorted by the time at which they are due, or their lease ends), `logs`
+ * and of all sessions: `ids` (sorted by bytes, for lists), `pending` and `pending:…` for each kind (what waits: its time, a blank, an id,
+ * NUL, a ticket; sorted by bytes), `due` (sorted by the time at which they are due, or their lease ends), `logs`
  * (sorted by the time before which there is nothing to prune), `token` (the last one), and for a short time `n:…`, the replies to writes that
  * a client may send again.
  *
@@ -25,13 +27,13 @@ import type { RunStore } from './run-store.ts'
  */
 const prelude = `
 local base, id, channel = KEYS[1], ARGV[1], ARGV[2]
-local main, events, commands, snapshots, bodies, inbox, keys, digests, slots, slotsOf
+local main, events, commands, snapshots, bodies, inbox, keys, digests, slots, slotsOf, waits
 local function bind(name)
   id = name
   main, events, commands = base .. 's:' .. id, base .. 'e:' .. id, base .. 'c:' .. id
   snapshots, bodies = base .. 'p:' .. id, base .. 'b:' .. id
   inbox, keys, digests = base .. 'i:' .. id, base .. 'k:' .. id, base .. 'd:' .. id
-  slots, slotsOf = base .. 'h:' .. id, base .. 'w:' .. id
+  slots, slotsOf, waits = base .. 'h:' .. id, base .. 'w:' .. id, base .. 'q:' .. id
 end
 bind(id)
 local time = redis.call('TIME')
@@ -68,6 +70,28 @@ local function addEvents(from)
     logged()
   end
   return last
+end
+-- Replaces what waits: tickets, kinds and calls. What waited before keeps its time.
+local function setWaiting(calls)
+  local since = {}
+  local before = redis.call('HGETALL', waits)
+  for index = 1, #before, 2 do
+    local ticket = before[index]
+    local at, kind = string.match(before[index + 1], '^(%d+) (%a+) ')
+    since[ticket] = at
+    local place = string.rep('0', 16 - #at) .. at .. ' ' .. id .. '\\0' .. ticket
+    redis.call('ZREM', base .. 'pending', place)
+    redis.call('ZREM', base .. 'pending:' .. kind, place)
+  end
+  redis.call('DEL', waits)
+  for _, call in ipairs(calls) do
+    local ticket, kind, body = call[1], call[2], call[3]
+    local at = since[ticket] or int(now)
+    local place = string.rep('0', 16 - #at) .. at .. ' ' .. id .. '\\0' .. ticket
+    redis.call('HSET', waits, ticket, at .. ' ' .. kind .. ' ' .. body)
+    redis.call('ZADD', base .. 'pending', 0, place)
+    redis.call('ZADD', base .. 'pending:' .. kind, 0, place)
+  end
 end
 local function take(owner, ttl)
   if isLive() then return {} end
@@ -122,7 +146,7 @@ export const redisScripts: Readonly<Record<RedisOperation, RedisScript>> = {
 
   save: writing(`
 local body, status, metadata, token, ifVersion = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local taken, refused, first, firstEvent = tonumber(ARGV[9]), ARGV[10], ARGV[11], 12
+local taken, refused, first, calls, firstEvent = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], 13
 if token ~= '' then
   if get('token') ~= token then return { 'lost' } end
 elseif isLive() then
@@ -150,6 +174,7 @@ end
 local last = addEvents(firstEvent)
 redis.call('HSET', main, 'body', body, 'version', int(version + 1), 'status', status, 'metadata', metadata,
   'updated', int(now), 'folded', int(last))
+setWaiting(cjson.decode(calls))
 if first ~= '' then
   local place = int(last + 1) .. '-' .. int(version + 1)
   redis.call('XADD', snapshots, place, 'a', int(now))
@@ -160,6 +185,7 @@ changed('log')
 return { 'saved', int(version + 1) }`),
 
   delete: writing(`
+setWaiting({})
 redis.call('DEL', main, events, commands, snapshots, bodies, inbox, keys, digests, slots, slotsOf)
 for _, index in ipairs({ 'ids', 'due', 'logs' }) do redis.call('ZREM', base .. index, id) end
 changed()
@@ -277,6 +303,18 @@ local state = redis.call('HMGET', main, 'version', 'status', 'events', 'commands
 if not isLive() then state[6] = false end
 state[7] = redis.call('LLEN', inbox)
 return state`),
+
+  pending: reading(`
+local min, limit, kind = ARGV[4], ARGV[5], ARGV[6]
+local index = kind == '' and base .. 'pending' or base .. 'pending:' .. kind
+local rows = {}
+for place, name in ipairs(redis.call('ZRANGEBYLEX', index, min, '+', 'LIMIT', 0, limit)) do
+  local zero = string.find(name, '\\0', 1, true)
+  local ticket = string.sub(name, zero + 1)
+  bind(string.sub(name, 18, zero - 1))
+  rows[place] = { id, ticket, redis.call('HGET', waits, ticket), get('metadata') }
+end
+return rows`),
 
   requestStop: writing(`
 local due = get('due')

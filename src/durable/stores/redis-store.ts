@@ -7,6 +7,15 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
+import {
+  assertPendingOptions,
+  readPendingPage,
+  storedPendingRow,
+  waitingBody,
+  waitingCalls,
+  type PendingPlace,
+  type WaitingBody,
+} from './pending-rows.ts'
 import { redisScripts, type RedisOperation } from './redis-scripts.ts'
 import {
   assertAcquireOptions,
@@ -22,6 +31,7 @@ import {
   type InboxEntry,
   type KnownKey,
   type LogEntry,
+  type PendingRow,
   type ReadEventsOptions,
   type RunState,
   type RunStore,
@@ -176,6 +186,9 @@ export function redisStore(
         String(taken),
         refused === undefined ? '' : JSON.stringify(refused),
         first === true ? '1' : '',
+        JSON.stringify(
+          waitingCalls(session).map((call) => [call.ticket, call.kind, waitingBody(call)]),
+        ),
         ...events.map((event) => JSON.stringify(event)),
       ])
       if (outcome === 'lost' && lease !== undefined) throw leaseLost(id, lease)
@@ -277,6 +290,19 @@ export function redisStore(
       assertSessionId(id)
       const reply = await run('look', id)
       return reply.length === 0 ? undefined : toState(reply)
+    },
+
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      const { kind = '', prefix, metadata } = options
+      const read = async (after: PendingPlace | undefined, limit: number) => {
+        const { since = 0, sessionId = '', ticket = '' } = after ?? {}
+        const place = `${String(since).padStart(16, '0')} ${sessionId}\0${ticket}`
+        const min = after === undefined ? '-' : `(${place}`
+        const rows = await run('pending', '', [min, String(limit), kind])
+        return rows.map(toWaitingRow)
+      }
+      return readPendingPage(read, options, prefix !== undefined || metadata !== undefined)
     },
 
     requestStop: async (id) => {
@@ -390,6 +416,15 @@ function toRow(reply: Reply): SessionRow {
     // Written by `save`.
     metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as JsonObject) : {},
   }
+}
+
+/** A call that waits: its value is a time, a blank, a kind, a blank, the call. */
+function toWaitingRow(reply: Reply): PendingRow {
+  const [id, ticket, value, metadata] = listOf(reply).map(String)
+  const [, since, kind = '', body = ''] = /^(\d+) (\w+) (.*)$/s.exec(value ?? '') ?? []
+  const place = { sessionId: id ?? '', ticket: ticket ?? '', since: Number(since) }
+  const waits = JSON.parse(body) as WaitingBody // Written by `save`, as the metadata.
+  return storedPendingRow(place, kind, waits, JSON.parse(metadata ?? '{}') as JsonObject)
 }
 
 function toState([

@@ -11,9 +11,10 @@ import {
   text,
   type Check,
 } from '../../core/schema/checks.ts'
+import type { PendingCall, PendingKind } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
-import type { JsonValue } from '../../core/types/json.ts'
+import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Session, SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import type { Lease, SessionStore } from './session-store.ts'
 
@@ -37,6 +38,10 @@ import type { Lease, SessionStore } from './session-store.ts'
  * other sessions.
  *
  * **The log** has the events of the session, numbered 1, 2, 3 … without gaps, and the commands that were taken, numbered by themselves.
+ *
+ * **What waits** for somebody is in an index over all sessions, whatever their status: a row for each call
+ * of `Session.pending`. Every `save` replaces the rows of its session in its own atomic write, and
+ * `delete` removes them. Nothing else changes them.
  *
  * **What is due.** A session is running (`running`) while it has a queued command, a wake-up or a lease. It is due when there is
  * something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired because its owner died.
@@ -107,6 +112,14 @@ export interface RunStore extends SessionStore {
   ): () => void
   /** Whether `watch` also hears of changes that other processes make. If not, they are found by looking. */
   readonly notifies: boolean
+
+  /**
+   * What waits for somebody: the calls of `Session.pending` of all sessions as they were saved last, those
+   * that wait longest first, then by session id (code points) and by ticket. A call that waits from the
+   * first page to the last one is in one of them; one that is asked for again meanwhile may come twice.
+   * The cost of a page depends on what waits, not on how many sessions there are, except in `fileStore`.
+   */
+  pending(options?: PendingOptions): Promise<PendingPage>
 
   /**
    * Removes what is older than `keepMs`: keys of commands, and whole runs of the log, from their first snapshot to the first one of the
@@ -229,6 +242,35 @@ export interface RunState {
   readonly owner?: string
   /** When the lease ends, or when the session is due, by the clock of the store. */
   readonly dueAt?: number
+}
+
+/** Which of the calls that wait `pending` returns. */
+export interface PendingOptions {
+  readonly kind?: PendingKind | undefined
+  /** The beginning of the ids of the sessions. */
+  readonly prefix?: string | undefined
+  /** Only calls of sessions whose metadata has these values. */
+  readonly metadata?: JsonObject | undefined
+  /** The largest number of rows. Without it, all are returned. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+}
+
+/** A page of what waits. */
+export interface PendingPage {
+  readonly rows: readonly PendingRow[]
+  /** There are more rows: `after` for the next page. It has no meaning of its own. */
+  readonly next?: string
+}
+
+/** A call that waits for somebody. The id of a call inside an agent is `outer/inner`, as in `Session.pending`. */
+export interface PendingRow extends PendingCall {
+  readonly sessionId: string
+  /** When the save was stored that has it first, in milliseconds since 1970 by the clock of the store. */
+  readonly since: number
+  /** The metadata of the session. */
+  readonly metadata: JsonObject
 }
 
 /** The options of `prune`. */

@@ -195,10 +195,16 @@ export function isBefore(left: string, right: string): boolean {
 }
 
 /** Whether a row has the status and the metadata that a list asks for. */
-export function matchesRow(row: SessionRow, { status, metadata = {} }: ListOptions): boolean {
-  if (status !== undefined && row.status !== status) return false
-  return Object.entries(metadata).every(([name, value]) => {
-    const own = row.metadata
-    return own !== undefined && Object.hasOwn(own, name) && sameJson(own[name], value)
-  })
+export function matchesRow(row: SessionRow, { status, metadata }: ListOptions): boolean {
+  return (status === undefined || row.status === status) && matchesMetadata(row.metadata, metadata)
+}
+
+/** Whether metadata has the values that are asked for. */
+export function matchesMetadata(
+  own: JsonObject | undefined,
+  wanted: JsonObject | undefined = {},
+): boolean {
+  return Object.entries(wanted).every(
+    ([name, value]) => own !== undefined && Object.hasOwn(own, name) && sameJson(own[name], value),
+  )
 }

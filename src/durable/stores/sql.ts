@@ -5,16 +5,18 @@ import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
-import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
+import type { Session, SessionCommand, SessionStatus } from '../../core/types/session.ts'
+import { storedPendingRow, type WaitingBody } from './pending-rows.ts'
 import {
   commandDigest,
   refuseReuse,
   type InboxEntry,
   type LogEntry,
+  type PendingRow,
   type RunState,
   type SlotTaken,
 } from './run-store.ts'
-import { matchesRow, type ListOptions, type SessionRow } from './session-store.ts'
+import { matchesRow, storedSession, type ListOptions, type SessionRow } from './session-store.ts'
 
 /**
  * What the stores on SQL databases share. Both have the same tables:
@@ -25,6 +27,7 @@ import { matchesRow, type ListOptions, type SessionRow } from './session-store.t
  *     commands    the inbox and the log of commands: those with a number above `last_command` wait.
  *                 A command that was pruned from the log and has a slot stays, without a position
  *     snapshots   the first sessions of the runs in the log
+ *     pending     what waits for somebody. A row counts while its version is that of its session
  *
  * The other tables refer to a session by `key`, a number that is never used twice. So nothing of a session that was deleted can
  * come back with its id.
@@ -173,6 +176,34 @@ export function toRunState(row: StateColumns): RunState {
     owner: row.owner ?? undefined,
     dueAt: row.due_at === null ? undefined : Number(row.due_at),
   })
+}
+
+/** A row of `pending`, with the metadata of its session. */
+export interface WaitingColumns {
+  readonly id: string
+  readonly ticket: string
+  readonly kind: string
+  readonly since: SqlNumber
+  readonly body: string
+  readonly metadata: string
+}
+
+/** A call that waits. */
+export function toWaitingRow(row: WaitingColumns): PendingRow {
+  const { id, ticket, kind, since, body, metadata } = row
+  const place = { sessionId: id, ticket, since: Number(since) }
+  const waits = parsed(body, id) as WaitingBody
+  return storedPendingRow(place, kind, waits, parsed(metadata, id) as JsonObject)
+}
+
+/** A stored session, or `undefined` if it cannot be read. */
+export function readableSession(id: string, body: string): Session | undefined {
+  try {
+    return storedSession(id, body)
+  } catch (thrown) {
+    if (thrown instanceof SessionError) return undefined
+    throw thrown
+  }
 }
 
 /** A row of `commands`: a command that was given, and when. */

@@ -5,6 +5,13 @@ import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { Session, SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
+import {
+  assertPendingOptions,
+  readPendingPage,
+  waitingBody,
+  waitingCalls,
+  type PendingPlace,
+} from './pending-rows.ts'
 import { clockSlackMs, isOfTheFuture, waitOf } from './run-record.ts'
 import {
   assertAcquireOptions,
@@ -14,6 +21,8 @@ import {
   refuseGap,
   type AcquiredLease,
   type AcquireOptions,
+  type PendingOptions,
+  type PendingRow,
   type PushOptions,
   type RunStore,
   type SlotTaken,
@@ -37,10 +46,12 @@ import {
   keyText,
   listFiltered,
   named,
+  readableSession,
   refuseOther,
   storable,
   toInboxEntry,
   toLogEntry,
+  toWaitingRow,
   toRunState,
   toSessionRow,
   toSlotTaken,
@@ -48,6 +59,7 @@ import {
   type InboxColumns,
   type ListedColumns,
   type LogColumns,
+  type WaitingColumns,
 } from './sql.ts'
 
 /**
@@ -137,6 +149,34 @@ export function sqliteStore(
       ),
     )
     return rows.map(toSessionRow)
+  }
+
+  const pendingRows = async (
+    { kind, prefix }: PendingOptions,
+    after: PendingPlace | undefined,
+    limit: number,
+  ): Promise<readonly PendingRow[]> => {
+    const range = idRange(defined<ListOptions>({ prefix }))
+    if (range === undefined) return []
+    const given = [
+      ['p.kind = ?', [kind]],
+      ['p.id >= ?', [range.from]],
+      ['p.id < ?', [range.below]],
+      ['(p.since, p.id, p.ticket) > (?, ?, ?)', [after?.since, after?.sessionId, after?.ticket]],
+    ] as const
+    const conditions = given.filter(([, [value]]) => value !== undefined)
+    const where =
+      conditions.length === 0 ? '' : `where ${conditions.map(([sql]) => sql).join(' and ')}`
+    // The order of a cross join is kept: the index of what waits comes first, whatever is known of the tables.
+    const rows = await perform('what waits cannot be listed', () =>
+      db.all<WaitingColumns>(
+        `select p.id, p.ticket, p.kind, p.since, p.body, t.metadata from ${db.pending} p
+        cross join ${db.sessions} s on s.key = p.session and s.version = p.version
+        cross join ${db.texts} t on t.session = p.session ${where} order by p.since, p.id, p.ticket limit ?`,
+        [...conditions.flatMap(([, values]) => values.flatMap((value) => value ?? [])), limit],
+      ),
+    )
+    return rows.map(toWaitingRow)
   }
 
   return {
@@ -323,6 +363,14 @@ export function sqliteStore(
       return toRunState({ ...row, owner, due_at })
     },
 
+    pending: async (options = {}) => {
+      assertPendingOptions(options)
+      const isFiltered = options.metadata !== undefined
+      const read = (after: PendingPlace | undefined, limit: number) =>
+        pendingRows(options, after, limit)
+      return readPendingPage(read, options, isFiltered)
+    },
+
     requestStop: async (id) => {
       assertSessionId(id)
       await write(`${named(id)} cannot be asked to stop`, () => {
@@ -450,6 +498,8 @@ function save(db: Tables, session: Session, body: string, options: SaveOptions):
     body,
     JSON.stringify(metadata),
   ])
+  addWaiting(db, { ...row, version }, session, now)
+  db.run(`delete from ${db.pending} where session = ? and version <> ?`, [row.key, version])
   if (first) {
     db.run(
       `insert into ${db.snapshots} (session, version, at, last_event, body) values (?, ?, ?, ?, ?)`,
@@ -457,6 +507,22 @@ function save(db: Tables, session: Session, body: string, options: SaveOptions):
     )
   }
   return version
+}
+
+/** Stores what a session waits for. What waited before keeps its time. */
+function addWaiting(
+  db: Pick<Tables, 'pending' | 'run'>,
+  { key, id, version }: Pick<SessionColumns, 'key' | 'id' | 'version'>,
+  session: Session,
+  now: number,
+): void {
+  for (const call of waitingCalls(session)) {
+    db.run(
+      `insert into ${db.pending} (session, ticket, id, kind, since, version, body) values (?, ?, ?, ?, ?, ?, ?)
+      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body`,
+      [key, call.ticket, id, call.kind, now, version, waitingBody(call)],
+    )
+  }
 }
 
 function addEvents(
@@ -476,7 +542,7 @@ function addEvents(
 }
 
 function remove(db: Tables, { key }: SessionColumns): void {
-  for (const table of [db.texts, db.events, db.commands, db.snapshots]) {
+  for (const table of [db.texts, db.events, db.commands, db.snapshots, db.pending]) {
     db.run(`delete from ${table} where session = ?`, [key])
   }
   db.run(`delete from ${db.sessions} where key = ?`, [key])
@@ -601,6 +667,7 @@ interface Tables {
   readonly events: string
   readonly commands: string
   readonly snapshots: string
+  readonly pending: string
   /** Creates what is missing. Does nothing after the first time. */
   readonly migrate: () => void
   /** Runs `work` with the right to write. Whatever it throws takes back what it wrote. */
@@ -627,6 +694,9 @@ interface Tables {
   readonly due: (limit: number) => readonly IdColumns[]
   readonly pruneable: (keepMs: number, limit: number) => readonly IdColumns[]
 }
+
+/** How many sessions are read at a time to find what waits in them. */
+const fillSize = 200
 
 /** Milliseconds since 1970. SQLite counts them in days. */
 const now = `cast(round((julianday('now') - 2440587.5) * 86400000) as integer)`
@@ -685,19 +755,40 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
     return { now: row.now, row: row.id === null ? undefined : row }
   }
 
+  /** What waits in sessions that were saved by tables of an earlier version. A session that is over waits for nothing. */
+  const fillPending = (): void => {
+    let last = 0
+    for (;;) {
+      const rows = all<Pick<SessionColumns, 'key' | 'id' | 'version' | 'updated_at'> & TextColumns>(
+        `select s.key, s.id, s.version, s.updated_at, t.body from ${sessions} s join ${table('texts')} t on t.session = s.key
+        where s.key > ? and s.status <> 'completed' order by s.key limit ${fillSize}`,
+        [last],
+      )
+      for (const row of rows) {
+        const session = readableSession(row.id, row.body)
+        if (session !== undefined) {
+          addWaiting({ pending: table('pending'), run }, row, session, row.updated_at)
+        }
+        last = row.key
+      }
+      if (rows.length < fillSize) return
+    }
+  }
+
   return {
     sessions,
     commands,
     texts: table('texts'),
     events: table('events'),
     snapshots: table('snapshots'),
+    pending: table('pending'),
     transaction,
     all,
     run,
     find,
     migrate: () => {
       if (isReady) return
-      const steps = [firstTables(table), dueSince(table), slots(table)]
+      const steps = [firstTables(table), dueSince(table), slots(table), waiting(table)]
       if (currentVersion() !== steps.length) {
         transaction(() => {
           const version = currentVersion()
@@ -711,6 +802,7 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
             database.exec(step)
             database.exec(`insert into ${table('migrations')} values (${version + index + 1})`)
           })
+          if (version > 0 && version < 4) fillPending()
         })
       }
       isReady = true
@@ -819,4 +911,14 @@ function dueSince(table: (name: string) => string): string {
 function slots(table: (name: string) => string): string {
   return `alter table ${table('commands')} add column slot text;
     create unique index ${table('by_slot')} on ${table('commands')} (session, slot) where slot is not null;`
+}
+
+/** What waits for somebody. */
+function waiting(table: (name: string) => string): string {
+  return `create table ${table('pending')} (
+      session integer not null, ticket text not null, id text not null, kind text not null, since integer not null,
+      version integer not null, body text not null, primary key (session, ticket)
+    ) without rowid;
+    create index ${table('by_since')} on ${table('pending')} (since, id, ticket);
+    create index ${table('by_kind')} on ${table('pending')} (kind, since, id, ticket);`
 }

@@ -1,4 +1,4 @@
-import { givenAnswer, isMark } from '../../core/messages/tool-messages.ts'
+import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -190,7 +190,7 @@ function shownThread(
     const at = places.get(id)
     const open = at === undefined ? undefined : tools[at]
     if (at === undefined || open === undefined) return
-    const hasResult = !isMark(message) && !isAsked(message)
+    const hasResult = !standsIn(message) && !isAsked(message)
     const content = hasResult && shows('tool_results') ? message.content : undefined
     const marks = isAsked(message) ? cut : message.metadata
     tools[at] = defined<ShownTool>({ ...open, ...toolEnd(marks), content })
@@ -218,7 +218,9 @@ function shownThread(
     }
     // A call that was started or waits has no result yet, whatever the model would read now.
     const isOpen =
-      metadata['pending'] || (isAsked(message) && !isCut) || (answeredAt >= next && isMark(message))
+      metadata['pending'] ||
+      (isAsked(message) && !isCut) ||
+      (answeredAt >= next && standsIn(message))
     if (role === 'tool' && !isOpen) end(toolCallId, message)
     if (metadata['lateResultOf'] !== undefined) end(metadata['lateResultOf'], message)
   })
@@ -247,6 +249,11 @@ function shownApproval(
 
 /** The marks of a call that has no result. */
 const cut: JsonObject = { interrupted: true }
+
+/** Whether a message stands for a result that never came, or may still come: also one of a call of an answer that was cut. */
+function standsIn({ role, metadata = {} }: Message): boolean {
+  return role === 'tool' && metadata['interrupted'] === true && metadata['reported'] !== true
+}
 
 /** Whether a message stands for the user's answer to a question. */
 function isAsked({ metadata }: Message): boolean {

@@ -293,6 +293,8 @@ export const contract = {
   runIfIdle: 'With `ifIdle` a running session refuses a command with `SessionError` busy.',
   runSlot:
     'Of several commands with one slot `push` stores the first; the others change nothing and get `{taken: false, command, at}` of it, unless a repeated key (`false`) or a busy session comes before. A slot is free again in the save that logs its command as refused, and otherwise kept as long as the session.',
+  runPending:
+    '`pending` returns the calls of `Session.pending` of all saved sessions, with `sessionId`, `metadata` and `since`: the time of the save that has the call first. The oldest `since` comes first, then session ids and tickets decide. `save` replaces the rows of its session in its own atomic step; `next` of a page is `after` of the next one.',
   runDue:
     'A session is due when there is something to do and nobody does it: a command, a wake-up whose time has come, or a lease that expired. `release` looks at the inbox in the same write.',
   runSleep:

@@ -1,17 +1,23 @@
 import { systemClock } from '../../core/base/clock.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
 import { allDifferent, sameJson } from '../../core/schema/json-schema.ts'
+import { pendingKinds, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import type { JsonObject } from '../../core/types/json.ts'
-import type { Session, SessionCommand } from '../../core/types/session.ts'
+import type { ToolCall } from '../../core/types/message.ts'
+import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
+import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
 import type {
   AcquiredLease,
   InboxEntry,
   LogEntry,
+  PendingOptions,
+  PendingRow,
   RunStore,
 } from '../../durable/stores/run-store.ts'
-import type { Lease } from '../../durable/stores/session-store.ts'
+import { isBefore, type Lease } from '../../durable/stores/session-store.ts'
+import { inCall, pendingCalls } from '../../engine/calls/pending.ts'
 import { nextTurn } from '../fakes/virtual-clock.ts'
 import type { ConformanceCase, Declares, RunStoreCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, type ContractName } from './demands.ts'
@@ -1092,6 +1098,281 @@ export const runStoreCases: readonly RunStoreCase[] = [
     demand(rows.length === 0, { expected: 'no session', received: rows, contract: 'runSlot' })
   }),
 
+  // ---- What waits for somebody
+
+  caseOf('what a session waits for is in the index, whatever its text', async (stage) => {
+    const { store, handle } = stage
+    const metadata = { tenant: 'acme', note: longText }
+    const session = waitingOf('s', {
+      asks: ['q1', 'q2'],
+      approvals: ['a1', 'a2'],
+      results: ['r1', 'r2'],
+      metadata,
+    })
+    await store.save(session, { events: [delta('a')] })
+    const updatedAt = (await store.load('s'))?.updatedAt
+    for (const own of [store, await handle(1)]) {
+      const rows = await demandPending(own, [session])
+      demand(rows.length === 6 && rows.every(({ since }) => since === updatedAt), {
+        expected: `six rows since the save, at ${updatedAt}`,
+        received: rows,
+        contract: 'runPending',
+      })
+    }
+  }),
+  caseOf('what waits is in the index, whatever the status of its session', async ({ store }) => {
+    const rest = { approvals: ['a'] }
+    const error: ErrorData = { kind: 'adapter', reason: 'timeout', message: 'no answer' }
+    const sessions = [
+      waitingOf('approval', rest),
+      waitingOf('question', { ...rest, asks: ['q'] }),
+      { ...waitingOf('stopped', rest), status: 'halted', haltedReason: 'aborted' },
+      { ...waitingOf('failed', rest), status: 'error', error },
+      { ...waitingOf('runs', rest), status: 'idle' },
+    ] as const
+    for (const session of [...sessions, sessionOf('no')]) await store.save(session)
+    await demandPending(store, sessions)
+    const approvals = (await store.pending({ kind: 'approval' })).rows
+    demand(approvals.length === sessions.length, {
+      expected: 'the approval of every session',
+      received: approvals,
+      contract: 'runPending',
+    })
+  }),
+  caseOf(
+    'what agents inside calls wait for is in the index of their session',
+    async ({ store }) => {
+      const inside = waitingOf('inside', { approvals: ['a'], asks: ['q'] })
+      const session = waitingOf('s', { results: ['r'], inside: { outer: inside } })
+      await store.save(session)
+      const rows = await demandPending(store, [session])
+      const ids = rows.map(({ sessionId, call }) => `${sessionId} ${call.id}`).toSorted()
+      demand(sameJson(ids, ['s outer/a', 's outer/q', 's r']), {
+        expected: 'three calls of the session s: outer/a, outer/q and r',
+        received: rows,
+        contract: 'runPending',
+      })
+    },
+  ),
+  caseOf('what waits longest comes first, then the ids and tickets decide', async (stage) => {
+    const { store } = stage
+    const rounds = [['c', '\ufffd', '\u{1f99c}', 'a'], ['b'], ['B', 'aa']]
+    const sessions: Session[] = []
+    for (const ids of rounds) {
+      for (const id of ids) {
+        const session = waitingOf(id, { approvals: ['a1', 'a2', 'a3'], results: ['r'] })
+        sessions.push(session)
+        await store.save(session)
+      }
+      await ticked(stage)
+    }
+    const rows = await demandPending(store, sessions)
+    const timesOf = (ids: readonly string[]): readonly number[] =>
+      rows.filter(({ sessionId }) => ids.includes(sessionId)).map(({ since }) => since)
+    const [first = [], second = [], third = []] = rounds.map(timesOf)
+    const isRising =
+      Math.max(...first) < Math.min(...second) && Math.max(...second) < Math.min(...third)
+    demand(isRising, {
+      expected: 'rows of later saves to wait since a later time',
+      received: rows,
+      contract: 'runPending',
+    })
+  }),
+  caseOf('a call keeps the time since when it waits, as long as it waits', async (stage) => {
+    const { store } = stage
+    await store.save(waitingOf('s', { approvals: ['a1'] }))
+    const [before] = (await store.pending()).rows
+    await ticked(stage)
+    const lease = await taken(store, 's')
+    await store.push('s', send('one'))
+    const grown = waitingOf('s', { approvals: ['a1', 'a2'], metadata: { tenant: 'new' } })
+    await store.save(grown, { lease, taken: 1, events: [delta('a')] })
+    await store.append('s', [delta('b')], { lease })
+    await store.release('s', lease)
+    const rows = await demandPending(store, [grown])
+    const [one, two] = rows
+    demand(one?.since === before?.since && (two?.since ?? 0) > (one?.since ?? 0), {
+      expected: `a1 since ${before?.since}, and a2 since the later save`,
+      received: rows,
+      contract: 'runPending',
+    })
+    await store.save(waitingOf('s', { approvals: ['a2'] }))
+    await ticked(stage)
+    await store.save(grown)
+    const [, again] = await demandPending(store, [grown])
+    demand(again?.call.id === 'a1' && again.since > (two?.since ?? 0), {
+      expected: 'a call that was settled and waits once more to wait since then',
+      received: again,
+      contract: 'runPending',
+    })
+  }),
+  caseOf(
+    'a save replaces what its session waits for, and leaves other sessions alone',
+    async (stage) => {
+      const { store } = stage
+      const other = waitingOf('t', { approvals: ['a'], asks: ['q'] })
+      await store.save(other)
+      for (const session of [
+        waitingOf('s', { approvals: ['a'], results: ['r'] }),
+        waitingOf('s', { approvals: ['a'], asks: ['q'] }),
+        waitingOf('s', { approvals: ['a'], arguments: { other: 1 } }),
+        sessionOf('s', 'over'),
+        waitingOf('s', { results: ['r'] }),
+      ]) {
+        await store.save(session)
+        await demandPending(store, [session, other])
+      }
+    },
+  ),
+  caseOf('a save that is refused leaves what waits as it is', async (stage) => {
+    const { store } = stage
+    const session = waitingOf('s', { approvals: ['a'] })
+    const late = waitingOf('s', { results: ['r'] })
+    const old = await lost(stage, 's')
+    await store.delete('s')
+    const lease = await taken(store, 's')
+    await store.save(session, { lease })
+    await demandUnchanged(store, 's', async () => {
+      await demandRefused(store.save(late, { lease: old }), 'lease_lost')
+      await demandRefused(store.save(late), 'busy')
+      await demandRefused(store.save(late, { lease, ifVersion: 7 }), 'stale')
+    })
+    await demandPending(store, [session])
+  }),
+  caseOf('the kinds of what waits are told apart', async ({ store }) => {
+    const sessions = ['s', 't'].map((id) =>
+      waitingOf(id, { asks: ['q1', 'q2'], approvals: ['a1', 'a2'], results: ['r1', 'r2'] }),
+    )
+    for (const session of sessions) await store.save(session)
+    for (const kind of pendingKinds) await demandPending(store, sessions, { kind })
+  }),
+  caseOf('what waits is found by the beginning of the id of its session', async ({ store }) => {
+    const ids = ['a', 'ab', 'a%', 'a%b', 'a_', 'A', 'b', 'ä', '\u{1f99c}1', '\u{1f99c}']
+    const sessions = ids.map((id) => waitingOf(id, { approvals: ['a'] }))
+    for (const session of sessions) await store.save(session)
+    for (const prefix of ['', 'a', 'a%', 'a_', 'A', '\u{1f99c}', 'none', '\0']) {
+      await demandPending(store, sessions, { prefix })
+    }
+  }),
+  caseOf('what waits is found by the metadata of its session', async ({ store }) => {
+    const acme = { tenant: 'acme', team: { lead: 'ada', size: 3 } }
+    await store.save(waitingOf('moved', { approvals: ['a'], metadata: acme }))
+    const sessions = [
+      waitingOf('one', { approvals: ['a'], metadata: acme }),
+      waitingOf('two', { approvals: ['a'], metadata: { tenant: 'acme' } }),
+      waitingOf('moved', { approvals: ['a'], metadata: { tenant: 'other' } }),
+      waitingOf('none', { approvals: ['a'], metadata: {} }),
+    ]
+    for (const session of sessions) await store.save(session)
+    for (const metadata of [
+      {},
+      { tenant: 'acme' },
+      { tenant: 'other' },
+      { team: { size: 3, lead: 'ada' } },
+      { tenant: 'acme', team: { lead: 'ada' } },
+      { toString: 1 },
+    ]) {
+      await demandPending(store, sessions, { metadata })
+    }
+  }),
+  caseOf('pages of what waits have every call once', async (stage) => {
+    const { store } = stage
+    const sessions: Session[] = []
+    for (const id of ['d', 'b', '\u{1f99c}', 'a']) {
+      const metadata = { even: sessions.length % 2 === 0 }
+      const session = waitingOf(id, { approvals: ['a1', 'a2'], results: ['r'], metadata })
+      sessions.push(session)
+      await store.save(session)
+      if (id === 'b') await ticked(stage)
+    }
+    const filters = [
+      {},
+      { kind: 'approval' },
+      { metadata: { even: true } },
+      { kind: 'result', metadata: { even: false } },
+    ] as const
+    for (const filter of filters) {
+      const all = await demandPending(store, sessions, filter)
+      for (const limit of [2, 3, all.length]) {
+        const pages = await pendingPages(store, { ...filter, limit })
+        demand(sameJson(pages.flat(), all), {
+          expected: `pages of ${limit} with the rows of one page: ${JSON.stringify(all)}`,
+          received: pages,
+          contract: 'runPending',
+        })
+        demand(
+          pages.slice(0, -1).every((page) => page.length === limit),
+          {
+            expected: `${limit} rows on every page but the last one`,
+            received: pages,
+            contract: 'runPending',
+          },
+        )
+      }
+    }
+  }),
+  caseOf('what comes and goes between two pages hides nothing that waits', async (stage) => {
+    const { store } = stage
+    for (const id of ['a', 'b', 'c', 'd'])
+      await store.save(waitingOf(id, { approvals: ['a1', 'a2'] }))
+    const seen = new Set<string>()
+    let after: string | undefined
+    for (let page = 0; page < 20; page++) {
+      const { rows, next } = await store.pending(
+        after === undefined ? { limit: 2 } : { limit: 2, after },
+      )
+      for (const { sessionId, call } of rows) seen.add(`${sessionId} ${call.id}`)
+      if (next === undefined) break
+      after = next
+      // The last row that was seen goes, others come before it and behind it in the order of the ids.
+      if (page === 0) await store.delete('a')
+      if (page === 1) await store.save(waitingOf('b', { approvals: ['a1', 'a2', 'a3'] }))
+      if (page === 1) await store.save(waitingOf('0', { approvals: ['a1'] }))
+      if (page === 2) await store.save(sessionOf('c', 'over'))
+    }
+    const missing = ['b a1', 'b a2', 'd a1', 'd a2'].filter((one) => !seen.has(one))
+    demand(missing.length === 0 && after !== undefined, {
+      expected: 'every call that waited from the first page to the last one',
+      received: { missing, seen: [...seen] },
+      contract: 'runPending',
+    })
+  }),
+  caseOf(
+    'a session that is deleted waits for nothing, and waits anew when it is saved again',
+    async (stage) => {
+      const { store } = stage
+      const sessions = ['s', 't'].map((id) => waitingOf(id, { asks: ['q'], approvals: ['a'] }))
+      for (const session of sessions) await store.save(session)
+      const [before] = (await store.pending({ prefix: 's' })).rows
+      await store.delete('s')
+      await demandPending(store, sessions.slice(1))
+      await ticked(stage)
+      await store.save(waitingOf('s', { asks: ['q'], approvals: ['a'] }))
+      await demandPending(store, sessions)
+      const [again] = (await store.pending({ prefix: 's' })).rows
+      demand(again !== undefined && again.since > (before?.since ?? 0), {
+        expected: `rows of the new session, later than ${before?.since}`,
+        received: again,
+        contract: 'runPending',
+      })
+    },
+  ),
+  caseOf('illegal options of pending are refused', async ({ store }) => {
+    await store.save(waitingOf('s', { approvals: ['a'] }))
+    for (const options of [
+      { kind: 'other' },
+      { prefix: 1 },
+      { metadata: 'acme' },
+      { limit: 0 },
+      { after: 's' },
+      { after: '' },
+      { status: 'idle' },
+    ]) {
+      // Callers without types pass anything.
+      await demandInvalid(store.pending(options as PendingOptions))
+    }
+  }),
+
   // ---- What is due
 
   caseOf('a command makes its session due, unless somebody owns it', async ({ store }) => {
@@ -2167,10 +2448,11 @@ async function wholeState(store: RunStore, id: string): Promise<unknown> {
     log: await store.readEvents(id, { commands: true }),
     snapshot: await store.readSnapshot(id, Number.MAX_SAFE_INTEGER),
     stop: await store.stopRequested(id),
+    pending: (await store.pending({ prefix: id })).rows.filter((row) => row.sessionId === id),
   })
 }
 
-const emptyState = { rows: [], inbox: [], log: [], stop: false }
+const emptyState = { rows: [], inbox: [], log: [], stop: false, pending: [] }
 
 /** The same without times, which differ between two sessions that are otherwise the same. */
 function timeless(state: unknown): unknown {
@@ -2192,6 +2474,182 @@ async function demandUnchanged(
     received: after,
     contract: 'runFence',
   })
+}
+
+/** What a session of a case waits for: the ids of calls. */
+interface Waits {
+  readonly asks?: readonly string[]
+  readonly approvals?: readonly string[]
+  readonly results?: readonly string[]
+  /** The sessions of agents inside calls, by the call. */
+  readonly inside?: Readonly<Record<string, Session>>
+  /** The arguments of all calls. */
+  readonly arguments?: JsonObject
+  readonly metadata?: JsonObject
+}
+
+/** A session that waits for somebody. */
+function waitingOf(id: string, waits: Waits): Session {
+  const { asks = [], approvals = [], results = [], inside = {}, metadata = {} } = waits
+  const callOf = (callId: string): ToolCall => ({
+    id: callId,
+    name: `tool_${callId}`,
+    arguments: waits.arguments ?? { text: longText, of: callId },
+  })
+  const within = Object.entries(inside).flatMap(([callId, inner]) =>
+    pendingCalls(inner).map((one) => inCall(callId, one)),
+  )
+  const insideOf = (kind: PendingKind): readonly PendingCall[] =>
+    within.filter((one) => one.kind === kind)
+  const questions: readonly ToolHalt[] = [
+    ...asks.map((callId) => ({
+      toolCallId: callId,
+      question: `${callId}? ${longText}`,
+      options: {},
+    })),
+    ...insideOf('question').map(({ call, question }) => ({
+      toolCallId: call.id,
+      question: question?.text ?? '',
+      options: question?.options ?? {},
+    })),
+  ].map((asked) => Object.assign({}, asked, { reason: 'ask_user' }))
+  const [first, ...moreQuestions] = questions
+  const pendingApprovals: readonly PendingApproval[] = [
+    ...approvals.map((callId) => ({ ...callOf(callId), reason: `because ${callId}` })),
+    ...insideOf('approval').map(({ call }) => call),
+  ]
+  const pendingToolCalls = [...results.map(callOf), ...insideOf('result').map(({ call }) => call)]
+  const toolCalls = [...asks, ...approvals, ...results, ...Object.keys(inside)].map(callOf)
+  const run: RunProgress = {
+    mode: 'auto',
+    turns: 1,
+    phase: 'waiting',
+    answer: {
+      requestId: 'r',
+      provider: 'test',
+      finishReason: 'tool_calls',
+      usage: {},
+      metadata: {},
+    },
+    started: [],
+    halts: [],
+    inner: inside,
+  }
+  const waiting: Session = {
+    ...sessionOf(id),
+    status: pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools',
+    thread: {
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: '', toolCalls },
+      ],
+      metadata: {},
+    },
+    pendingApprovals,
+    pendingToolCalls,
+    metadata,
+    run,
+  }
+  if (first === undefined) return waiting
+  return {
+    ...waiting,
+    status: 'awaiting_user',
+    pendingQuestion: first.question ?? '',
+    pendingToolCallId: first.toolCallId,
+    pendingQuestionOptions: first.options ?? {},
+    moreQuestions,
+  }
+}
+
+/** A row without the time, which only the store knows. */
+type TimelessRow = Omit<PendingRow, 'since'>
+
+/** The rows of sessions, by the order of ids and tickets. */
+function rowsOf(sessions: readonly Session[], options: PendingOptions): readonly TimelessRow[] {
+  const { kind, prefix = '', metadata: wanted = {} } = options
+  return sessions.flatMap((session) => {
+    const { id: sessionId, metadata } = session
+    const isWanted = Object.entries(wanted).every(
+      ([name, value]) => Object.hasOwn(metadata, name) && sameJson(metadata[name], value),
+    )
+    if (!isWanted || !sessionId.startsWith(prefix)) return []
+    const calls = pendingCalls(session).filter((call) => kind === undefined || call.kind === kind)
+    return calls.map((call) => Object.assign({}, call, { sessionId, metadata }))
+  })
+}
+
+/** Rows as plain data, in an order that does not depend on the time. */
+function unordered(rows: readonly TimelessRow[]): unknown {
+  return Object.fromEntries(rows.map((row) => [`${row.sessionId} ${row.ticket}`, plain(row)]))
+}
+
+/** Demands that what these sessions wait for is there, in order and with nothing else, and returns it. */
+async function demandPending(
+  store: RunStore,
+  sessions: readonly Session[],
+  options: PendingOptions = {},
+): Promise<readonly PendingRow[]> {
+  const wanted = rowsOf(sessions, options)
+  const { rows, next } = await store.pending(options)
+  const received = rows.map(({ since: _since, ...row }) => row)
+  const isWhole = rows.length === wanted.length && sameJson(unordered(received), unordered(wanted))
+  demand(isWhole && next === undefined, {
+    expected: `a page with ${JSON.stringify(wanted)}, each with since, and no next`,
+    received: { rows, next },
+    contract: 'runPending',
+  })
+  const isOrdered = rows.every((row, index) => {
+    const before = rows[index - 1]
+    return Number.isSafeInteger(row.since) && (before === undefined || isPlacedBefore(before, row))
+  })
+  demand(isOrdered, {
+    expected: 'the oldest `since` first, then the order of session ids and tickets by code points',
+    received: rows,
+    contract: 'runPending',
+  })
+  return rows
+}
+
+function isPlacedBefore(left: PendingRow, right: PendingRow): boolean {
+  if (left.since !== right.since) return left.since < right.since
+  if (left.sessionId !== right.sessionId) return isBefore(left.sessionId, right.sessionId)
+  return left.ticket < right.ticket
+}
+
+/** All pages of what waits. */
+async function pendingPages(
+  store: RunStore,
+  options: PendingOptions,
+): Promise<readonly (readonly PendingRow[])[]> {
+  const pages: (readonly PendingRow[])[] = []
+  let after: string | undefined
+  for (;;) {
+    const { rows, next } = await store.pending(
+      after === undefined ? options : { ...options, after },
+    )
+    pages.push(rows)
+    demand(pages.length <= 100, {
+      expected: 'an end of the pages',
+      received: { rows, next },
+      contract: 'runPending',
+    })
+    if (next === undefined) return pages
+    after = next
+  }
+}
+
+/** Waits until the clock of the store shows another millisecond. */
+async function ticked({ store, eventually }: Stage): Promise<void> {
+  const now = async (): Promise<number> => {
+    await store.save(sessionOf('clock'))
+    return (await store.load('clock'))?.updatedAt ?? 0
+  }
+  const before = await now()
+  await eventually(2, async () => (await now()) > before + 1, {
+    expected: 'the clock of the store to go on',
+    contract: 'runTime',
+  })
+  await store.delete('clock')
 }
 
 function demandRising(leases: readonly Lease[]): void {

@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  askUser,
   assistant,
   createEngine,
   imageFromBase64,
@@ -84,6 +85,53 @@ test('a session that waits for tools names the calls', async () => {
   expect(text).toContain('assistant calls weather {"city":"Ghent"} (c1)\n')
   expect(text).toContain('waits     for the result of weather {"city":"Ghent"} (c1)\n')
   expect(text).toContain('legal     Session.reply, Session.rewind, Session.submitToolResult\n')
+})
+
+test('a call shows what it asked and what was decided, by whom and when', async () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    schema: { type: 'object' },
+    needsApproval: true,
+    handler: () => 'paid',
+  })
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    schema: { type: 'object' },
+    handler: () => askUser('How?', { choices: ['cash', 'card'] }),
+  })
+  const scripts = [
+    [
+      ['tool_call', { id: 'c1', name: 'ask' }],
+      ['tool_call', { id: 'c2', name: 'pay', arguments: { euros: 9 } }],
+      ['tool_call', { id: 'c3', name: 'pay', arguments: { euros: 900 } }],
+    ],
+    ['Done.'],
+  ] as const
+  const engine = createEngine({ adapter: fake({ scripts }), tools: [ask, pay] })
+  const first = await Session.start(engine, 'Pay.')
+  const { session: answered } = await Session.reply(engine, first.session, 'card', { by: 'Ada' })
+  const approved = Session.approve(answered, 'c2', { by: 'Bob', arguments: { euros: 5 } })
+  const denied = Session.deny(approved, 'c3', 'too much', { by: 'Eve' })
+  const text = await shown((await Session.resume(engine, denied)).session)
+  expect(
+    text
+      .replaceAll(/ at \S+Z/g, '')
+      .split('\n')
+      .slice(3, 13),
+  ).toEqual([
+    'assistant calls ask {} (c1)',
+    '            asked How? {"choices":["cash","card"]}',
+    '            answered by Ada: card',
+    '          calls pay {"euros":9} (c2)',
+    '            approved by Bob with {"euros":5}',
+    '          calls pay {"euros":900} (c3)',
+    '            denied by Eve: too much',
+    'tool      c1 → card (answered by the user)',
+    expect.stringContaining('tool      c2 → '),
+    '          paid',
+  ])
 })
 
 test('a session that was cut says where, and marks the answer', async () => {

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
-import { createEngine, toViewEvent } from '../../../src/index.ts'
+import { expect, test, vi } from 'vitest'
+import { createEngine, Session, toViewEvent } from '../../../src/index.ts'
 import type { SessionPage } from '../../../src/inspector.ts'
+import { memoryStore } from '../../../src/stores.ts'
 import { fake, virtualClock } from '../../../src/testing.ts'
 import { agent } from './agents.ts'
 import { desk, detailOf, logOf, origin, pathOf } from './support.ts'
@@ -26,7 +27,10 @@ test('commands reach the session, and what is not legal comes back with its reas
   const twice = await post(pathOf('trip', 'command'), { type: 'approve', toolCallId: 'call-3' })
   expect(twice.status).toBe(409)
   const odd = await post(pathOf('trip', 'command'), { type: 'explode' })
-  expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('command.type')])
+  expect([odd.status, await odd.text()]).toEqual([
+    400,
+    expect.stringContaining('type must be one of'),
+  ])
   const more = await post(pathOf('trip', 'command'), { type: 'resume', extra: 1 })
   expect([more.status, await more.text()]).toEqual([400, expect.stringContaining('extra')])
   const said = await post(pathOf('trip', 'command'), { type: 'send', content: 'a seat, please' })
@@ -34,6 +38,54 @@ test('commands reach the session, and what is not legal comes back with its reas
   await runs.wait('trip')
   expect((await detailOf(own, 'trip')).session.status).toBe('awaiting_user')
   expect((await post(pathOf('nobody', 'command'), { type: 'resume' })).status).toBe(404)
+})
+
+test('the records of calls say who decided and answered: what authorize returns, or the inspector', async () => {
+  const clock = virtualClock({ auto: true })
+  const store = memoryStore({ clock })
+  const runsEngine = agent(clock)
+  const own = desk({ clock, store, runsEngine })
+  const ada = desk({ clock, store, runsEngine, authorize: () => ({ by: 'Ada' }) })
+  await own.runs.send('trip', 'add and look')
+  await own.runs.wait('trip')
+  const waiting = async (): Promise<string | undefined> =>
+    Session.pending((await detailOf(own, 'trip')).session)[0]?.ticket
+  const ticket = await waiting()
+  const command = { type: 'approve', toolCallId: 'call-3', ticket }
+  // Nobody names himself.
+  const named = await ada.post(pathOf('trip', 'command'), { ...command, by: 'Bob' })
+  expect([named.status, await named.text()]).toEqual([
+    400,
+    expect.stringContaining('by comes from'),
+  ])
+  expect((await ada.post(pathOf('trip', 'command'), command)).status).toBe(200)
+  await own.runs.wait('trip')
+  // Of two, one wins, and the other is told who it was.
+  const second = await own.post(pathOf('trip', 'command'), { ...command, type: 'deny' })
+  expect([second.status, await second.json()]).toEqual([
+    409,
+    {
+      error: {
+        reason: 'already_decided',
+        message: 'call-3 was approved already, which cannot be changed (by Ada)',
+      },
+    },
+  ])
+  await own.runs.send('trip', 'a seat, please')
+  await own.runs.wait('trip')
+  const answers = await waiting()
+  const odd = { type: 'send', content: '12A', answers: 'of something else' }
+  const stale = await own.post(pathOf('trip', 'command'), odd)
+  expect([stale.status, await stale.text()]).toEqual([409, expect.stringContaining('stale_ticket')])
+  const answer = { type: 'send', content: '12A', answers }
+  expect((await own.post(pathOf('trip', 'command'), answer)).status).toBe(200)
+  await vi.waitUntil(async () => (await waiting()) !== answers)
+  const records = Session.calls((await detailOf(own, 'trip')).session)
+  expect(records.find(({ id }) => id === 'call-3')?.approval).toMatchObject({ by: 'Ada' })
+  expect(records.find(({ id }) => id === 'call-4')?.question).toMatchObject({
+    answer: '12A',
+    by: 'inspector',
+  })
 })
 
 test('commands are stored for the workers of the store where the inspector has no engine', async () => {

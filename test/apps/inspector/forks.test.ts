@@ -5,11 +5,11 @@ import {
   createEngine,
   halt,
   handoff,
+  Session,
   tool,
   type Engine,
   type JsonObject,
   type ModelRequest,
-  type Session,
   type Tool,
 } from '../../../src/index.ts'
 import { createRuns } from '../../../src/runs.ts'
@@ -36,14 +36,15 @@ async function played(options: Parameters<typeof desk>[0] = {}): Promise<Desk> {
   return own
 }
 
-/** What must be the same in a fork: everything but the id, the times and where it comes from. */
+/** What must be the same in a fork: everything but the id, the tickets that are made of it, the times and where it comes from. */
 function comparable(session: Session): unknown {
   const { id: _id, metadata: _metadata, thread, ...rest } = session
   const text = JSON.stringify({ ...rest, messages: thread.messages })
   return JSON.parse(
     text
       .replaceAll(/"at":\d+(?:\.\d+)?/g, '"at":0')
-      .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'),
+      .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""')
+      .replaceAll(/"settled":\[[^\]]*\]/g, '"settled":[]'),
   )
 }
 
@@ -62,6 +63,33 @@ test('a fork at any event on the recorded answers ends as its origin did', async
   // No handler of the application ran.
   expect(effects).toEqual([])
   expect(comparable((await detailOf(own, 'trip')).session)).toEqual(comparable(origin.session))
+})
+
+test('a fork that asks again knows of no decision about the call, and takes one for a ticket of its own', async () => {
+  const clock = virtualClock({ auto: true })
+  const own = await played({ clock, engine: agent(clock) })
+  const { entries } = await logOf(own, 'trip')
+  const start = entries.find(
+    (entry) =>
+      'event' in entry &&
+      entry.event.type === 'tool_execution_started' &&
+      entry.event.id === 'call-3',
+  )
+  const request = { event: start?.id ?? 0, changes: {}, engine: { type: 'given' } } as const
+  const id = await forked(own, 'trip', request)
+  const call = async (of: string) =>
+    Session.calls((await detailOf(own, of)).session).find(({ id: each }) => each === 'call-3')
+  expect(await call(id)).toMatchObject({ state: 'awaiting_approval' })
+  expect((await call(id))?.approval).toBeUndefined()
+  const old = { type: 'approve', toolCallId: 'call-3', ticket: 'of the origin' }
+  expect((await own.post(pathOf(id, 'command'), old)).status).toBe(409)
+  const command = { ...old, ticket: (await call(id))?.ticket }
+  expect((await own.post(pathOf(id, 'command'), command)).status).toBe(200)
+  await followedOf(own, id)
+  expect(await call(id)).toMatchObject({
+    approval: { decision: 'approved', by: 'inspector' },
+  })
+  expect((await call('trip'))?.approval).toMatchObject({ decision: 'approved' })
 })
 
 test('a fork with other words runs on a script, and its origin stays as it is', async () => {

@@ -716,6 +716,21 @@ describe('who answered, and why the answer ended', () => {
     expect((await validateUIMessages({ messages: [loaded] })).length).toBe(1)
   })
 
+  test('the call of an answer that was cut fails', async () => {
+    const cut: Script = [
+      ['tool_call', { id: 'c1', name: 'weather', rawArguments: '{"ci' }],
+      ['finish', 'length'],
+    ]
+    const stream = Session.streamStart(engineOf(cut), 'hi')
+    const live = await readBy(6, toUiMessageStream(stream))
+    const failed = {
+      state: 'output-error',
+      errorText: 'the run ended before the call had a result',
+    }
+    expect(partsOf(live, 'tool-weather')).toMatchObject([failed])
+    expect(toUiMessages(stream.session)[1]?.parts).toMatchObject([{}, failed, {}])
+  })
+
   test('are left to a caller who gives metadata', async () => {
     const stream = streamChat(desk(), 'help')
     const messageMetadata = (): object => ({ mine: true })

@@ -710,6 +710,19 @@ describe('an answer on the page', () => {
     ])
   })
 
+  test('that was cut in the middle of a call shows the call as interrupted', async () => {
+    const chat = answering([
+      ['tool_call', { id: 'c1', name: 'pay', rawArguments: '{"euros": 3' }],
+      ['finish', 'length'],
+    ])
+    const [, answer] = await shownBy(chat, 'hi')
+    expect(answer).toMatchObject({ text: '', finishReason: 'length' })
+    const { tools } = await until(connect(fetchOf(chat)), ({ loaded }) => loaded)
+    expect(tools).toEqual([
+      { id: 'c1', name: 'pay', messageId: 'm1', ok: false, interrupted: true },
+    ])
+  })
+
   test('of which everything was filtered is there, and says so', async () => {
     const chat = answering([['finish', 'content_filter']], [['text', 'Hello.']])
     const filtered = {

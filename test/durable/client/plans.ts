@@ -83,8 +83,7 @@ export function engineOf({ answers, failing, ends, name }: Plan): Engine {
         if ('thought' in one) return ['reasoning', one.thought]
         return ['tool_call', { id: `c${answer}${at}`, name: one.name, arguments: {} }]
       })
-      // The calls of an answer that did not end by itself are ended by no event.
-      const end = pieces.some((one) => 'name' in one) ? undefined : ends[answer]
+      const end = ends[answer]
       if (end !== undefined && failing[answer] !== true) return [...entries, ['finish', end]]
       const filled: ScriptEntry[] = entries.length === 0 ? [['text', 'nothing']] : entries
       return failing[answer] === true ? [...filled, ['error', 'network_error']] : filled

@@ -506,6 +506,25 @@ test('a folder of the earlier format gets a lease, commands and a log, and its m
   expect(stored()).toEqual(['6.log', '7.json'])
 })
 
+test('what waits in a folder of version 0.2 is in the index, since it was saved', async () => {
+  const written = new URL('../../fixtures/sessions-0.2.0/file-store', import.meta.url)
+  cpSync(fileURLToPath(written), folder, { recursive: true })
+  const store = make()
+  const loaded = await Promise.all((await store.list()).map(({ id }) => store.load(id)))
+  const wanted = loaded.flatMap((found) => {
+    if (found === undefined) return []
+    const { id: sessionId, metadata } = found.session
+    const calls = Session.pending(found.session)
+    return calls.map(({ ticket }) => ({ sessionId, ticket, metadata, since: found.updatedAt }))
+  })
+  const { rows } = await store.pending()
+  expect(wanted.length).toBeGreaterThan(0)
+  expect(rows).toHaveLength(wanted.length)
+  expect(rows).toEqual(
+    expect.arrayContaining(wanted.map((row) => expect.objectContaining(row) as object)),
+  )
+})
+
 test('a file of version 0.1.0 gets a folder with its session when a command comes', async () => {
   const path = join(folder, 's.json')
   writeFileSync(path, `{"version":7,"session":${Session.stringify(session('old'))}}`)

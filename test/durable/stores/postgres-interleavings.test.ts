@@ -7,7 +7,12 @@ import { createPlace, pgPool, reasonToSkip, type Place } from './postgres.ts'
 /** Tells two commands and two events apart. */
 const said = (content: string): SessionCommand => ({ type: 'send', content })
 const delta = (text: string): StreamEvent => ({ type: 'text_delta', delta: text })
-const saved = (by: string) => Session.create({ id: 's', metadata: { by } })
+const saved = (by: string): Session => {
+  const call = (id: string) => ({ id, name: 'pay', arguments: {} })
+  const pendingApprovals = [call('each'), call(by)]
+  const created = Session.create({ id: 's', metadata: { by } })
+  return { ...created, status: 'awaiting_approval', pendingApprovals }
+}
 const owner = { owner: 'first', ttlMs: 60_000 }
 
 /** A lease that nobody has. */
@@ -196,6 +201,9 @@ async function lookAt(store: RunStore) {
     by: (await store.load('s'))?.session.metadata,
     snapshot: snapshot && { by: snapshot.session.metadata, after: snapshot.lastEventId },
     listed: (await store.list()).map(({ updatedAt: _updatedAt, ...row }) => row),
+    waits: Object.fromEntries(
+      (await store.pending()).rows.map((row) => [row.ticket, row.metadata]),
+    ),
     slot: await outcomeOf(store.push('s', said('late'), { slot: 'c' })),
   }
 }

@@ -18,7 +18,7 @@ interface Asked {
 }
 
 describe.skipIf(reasonToSkip !== undefined)(
-  `the plans of postgresStore with 20,000 sessions${reasonToSkip ?? ''}`,
+  `the plans of postgresStore with 100,000 sessions, of which 1,000 wait${reasonToSkip ?? ''}`,
   () => {
     let place: Place
 
@@ -64,6 +64,13 @@ describe.skipIf(reasonToSkip !== undefined)(
       'list by a rare status': (store) => store.list({ status: 'error', limit: 50 }),
       'list by a frequent status': (store) =>
         store.list({ status: 'completed', after: 's10000', limit: 50 }),
+      'what waits': (store) => store.pending({ limit: 50 }),
+      'the next page of what waits': (store) =>
+        store.pending({ after: '[500,"s00500","t"]', limit: 50 }),
+      'approvals that wait': (store) => store.pending({ kind: 'approval', limit: 50 }),
+      'approvals that wait, by prefix and metadata': (store) =>
+        store.pending({ kind: 'approval', prefix: 's', metadata: { tenant: 'acme' }, limit: 50 }),
+      'all that waits': (store) => store.pending(),
       due: (store) => store.due({ limit: 100 }),
       claim: (store) => store.claim(lease),
       'acquire, append, save, renew and release': async (store) => {
@@ -98,6 +105,11 @@ describe.skipIf(reasonToSkip !== undefined)(
       expect(operate && (await wholeReads(operate))).toEqual([])
     })
 
+    test('what waits by prefix is found in what waits, and never in the sessions', async () => {
+      const read = await wholeReads((store) => store.pending({ prefix: 's0001', limit: 50 }))
+      expect(new Set(['allm_pending', ...read])).toEqual(new Set(['allm_pending']))
+    })
+
     test('a read of a whole table is seen', async () => {
       const text = `select * from "${place.schema}"."allm_texts" where body like '%x%'`
       expect(await readsOf({ text, params: [] })).toEqual(['allm_texts'])
@@ -112,7 +124,7 @@ function readsIn(node: PlanNode): string[] {
   return isWhole ? [node['Relation Name'] ?? '', ...inner] : inner
 }
 
-/** Sessions at rest, of which one in ten has a log, one in a hundred is due and one in five hundred has failed. */
+/** Sessions at rest, of which one in ten has a log, one in a hundred is due, one in a hundred waits and one in five hundred has failed. */
 async function fill({ pool, schema }: Place): Promise<void> {
   const table = (name: string): string => `"${schema}"."allm_${name}"`
   // Each has its own id in the place of this one.
@@ -122,7 +134,7 @@ async function fill({ pool, schema }: Place): Promise<void> {
       select 's' || lpad(n::text, 5, '0'), 2, case when n % 500 = 0 then 'error' else 'completed' end, n,
         case when n % 10 = 0 then 5 else 0 end, case when n % 10 = 0 then 5 else 0 end, 1,
         case when n % 100 = 1 then n end, case when n % 10 = 0 then n end
-      from generate_series(0, 19999) n`,
+      from generate_series(0, 99999) n`,
     [],
   )
   await pool.query(
@@ -144,7 +156,13 @@ async function fill({ pool, schema }: Place): Promise<void> {
       select key, 1, 1, '{"type":"resume"}', 1, 0 from ${table('sessions')}`,
     [],
   )
-  for (const name of ['sessions', 'texts', 'events', 'snapshots', 'commands']) {
+  await pool.query(
+    `insert into ${table('pending')} (session, ticket, id, kind, since, version, body)
+      select key, 't', id, case when key % 10 = 0 then 'approval' else 'question' end, updated_at, version, '{"call":{}}'
+      from ${table('sessions')} where updated_at % 100 = 0`,
+    [],
+  )
+  for (const name of ['sessions', 'texts', 'events', 'snapshots', 'commands', 'pending']) {
     await pool.query(`analyze ${table(name)}`, [])
   }
 }

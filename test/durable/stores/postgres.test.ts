@@ -86,6 +86,7 @@ for (const { title, missing, open } of clients) {
         await store.save(Session.create({ id: 's' }), { taken: 1 })
         for (const back of [
           `alter table "${schema}".allm_commands drop column slot`,
+          `drop table "${schema}".allm_pending`,
           `delete from "${schema}".allm_migrations where version > 1`,
         ]) {
           await client.pool.query(back, [])
@@ -105,6 +106,51 @@ for (const { title, missing, open } of clients) {
         await place.pool.query(`drop schema "${schema}" cascade`, [])
         await client.close()
       }
+    })
+
+    test('what waits in sessions of version 0.2 is in the index after migrate, since they were saved', async () => {
+      const schema = `${place.schema}_waits`
+      const client = open()
+      const store = postgresStore(client.pool, { schema })
+      const run = (sql: string) => client.pool.query(sql.replaceAll('$schema', `"${schema}"`), [])
+      try {
+        await store.migrate()
+        for (const id of ['s', 'unreadable']) await store.save(toApprove(id))
+        await store.save(Session.create({ id: 'over' }))
+        // More than are read at a time.
+        for (let index = 0; index < 250; index++) await store.save(toApprove(`s${index}`))
+        await run('alter table $schema.allm_commands drop column slot')
+        await run('drop table $schema.allm_pending')
+        await run('delete from $schema.allm_migrations where version > 1')
+        await run("update $schema.allm_sessions set updated_at = 5 where id = 's'")
+        await run(`update $schema.allm_texts set body = '{' where session =
+          (select key from $schema.allm_sessions where id = 'unreadable')`)
+        await Promise.all([store.migrate(), store.migrate()])
+        const { rows } = await store.pending()
+        expect(rows).toHaveLength(251)
+        expect(rows[0]).toMatchObject({ sessionId: 's', since: 5, kind: 'approval' })
+        // A process that died before it was done is followed by one that begins again.
+        await run('delete from $schema.allm_pending where since > 5')
+        await run('delete from $schema.allm_migrations where version = 4')
+        await store.migrate()
+        expect((await store.pending()).rows).toEqual(rows)
+        // It is done once.
+        await run('delete from $schema.allm_pending where since > 5')
+        await store.migrate()
+        expect((await store.pending()).rows).toEqual(rows.slice(0, 1))
+      } finally {
+        await place.pool.query(`drop schema "${schema}" cascade`, [])
+        await client.close()
+      }
+    })
+
+    test('a process of version 0.2 that saves a session hides what it waited for until the next save', async () => {
+      const store = place.connect()
+      await store.save(toApprove('s'))
+      await place.pool.query(`update "${place.schema}".allm_sessions set version = version + 1`, [])
+      expect((await store.pending()).rows).toEqual([])
+      await store.save(toApprove('s'))
+      expect((await store.pending()).rows).toHaveLength(1)
     })
 
     test('a change is heard by another store, and by nobody after the last one stopped watching', async () => {
@@ -340,6 +386,13 @@ async function everyOperation(store: RunStore): Promise<void> {
   expect(await store.look('s')).toMatchObject({ lastEventId: 3, owner: 'me' })
   expect(await store.load('s')).toMatchObject({ version: 1, lastEventId: 1 })
   expect(await store.list({ prefix: 's', status: 'idle' })).toHaveLength(1)
+  expect(await store.pending({ kind: 'approval', prefix: 's' })).toEqual({ rows: [] })
   expect(await store.prune({ keepMs: 60_000 })).toBe(0)
   await store.delete('s')
+}
+
+/** A session with a call that waits for approval. */
+function toApprove(id: string): Session {
+  const pay = { id: 'c', name: 'pay', arguments: { to: id } }
+  return { ...Session.create({ id }), status: 'awaiting_approval', pendingApprovals: [pay] }
 }

@@ -172,14 +172,41 @@ for (const { title, missing, open } of drivers) {
       expect(await store.readInbox('s')).toHaveLength(2)
     })
 
+    test('what waits in sessions of version 0.2 is in the index, since they were saved', async () => {
+      const old = place.connect()
+      for (const id of ['s', 'unreadable']) await old.save(toApprove(id))
+      await old.save(Session.create({ id: 'over' }))
+      // More than are read at a time.
+      for (let index = 0; index < 250; index++) await old.save(toApprove(`s${index}`))
+      const database = place.open()
+      toVersion02(database)
+      database.exec("update allm_sessions set updated_at = 5 where id = 's'")
+      database.exec("update allm_texts set body = '{' where session = 2")
+      const store = place.connect()
+      const { rows } = await store.pending()
+      expect(rows).toHaveLength(251)
+      expect(rows[0]).toMatchObject({ sessionId: 's', since: 5, kind: 'approval' })
+      await store.save(toApprove('s'))
+      expect((await store.pending({ limit: 1 })).rows[0]).toEqual(rows[0])
+    })
+
+    test('a process of version 0.2 that saves a session hides what it waited for until the next save', async () => {
+      const store = place.connect()
+      await store.save(toApprove('s'))
+      place.open().exec('update allm_sessions set version = version + 1')
+      expect((await store.pending()).rows).toEqual([])
+      await store.save(toApprove('s'))
+      expect((await store.pending()).rows).toHaveLength(1)
+    })
+
     test('a deleted session leaves no row behind', async () => {
       const store = place.connect()
       await store.push('s', { type: 'resume' }, { key: 'k', slot: 'c' })
       const lease = await store.acquire('s', owner)
-      await store.save(Session.create({ id: 's' }), { lease, events: [delta('a')], first: true })
+      await store.save(toApprove('s'), { lease, events: [delta('a')], first: true })
       await store.delete('s')
       const database = place.open()
-      for (const table of ['sessions', 'texts', 'events', 'commands', 'snapshots']) {
+      for (const table of ['sessions', 'texts', 'events', 'commands', 'snapshots', 'pending']) {
         expect(database.prepare(`select * from allm_${table}`).all(), table).toEqual([])
       }
     })
@@ -263,6 +290,17 @@ for (const { title, missing, open } of drivers) {
         look: await planOf(() => store.look('s')),
         events: await planOf(() => store.readEvents('s', { after: 5, limit: 10, commands: true })),
         inbox: await planOf(() => store.readInbox('s')),
+        pending: await planOf(() => store.pending({ after: '[5,"s","t"]', limit: 10 })),
+        'pending of a kind': await planOf(() => store.pending({ kind: 'question', limit: 10 })),
+        'pending by prefix': await planOf(() => store.pending({ prefix: 'u7/', limit: 10 })),
+      }
+      expect(found.pending).toMatch(
+        /SEARCH p USING INDEX allm_by_since \(\(since,id,ticket\)>\(\?,\?,\?\)\)/,
+      )
+      expect(found['pending of a kind']).toContain('SEARCH p USING INDEX allm_by_kind (kind=?')
+      for (const plan of [found.pending, found['pending of a kind'], found['pending by prefix']]) {
+        expect(plan).not.toMatch(/SCAN [st]\b|TEMP B-TREE/)
+        expect(plan).toContain('SEARCH s USING INTEGER PRIMARY KEY')
       }
       expect(found.due).toContain('allm_by_due (due_at<?)')
       expect(found.claim).toContain('allm_by_due (due_at<?)')
@@ -291,5 +329,12 @@ function toVersion02(database: SqliteDatabase): void {
   database.exec('alter table allm_sessions drop column due_from')
   database.exec('drop index allm_by_slot')
   database.exec('alter table allm_commands drop column slot')
+  database.exec('drop table allm_pending')
   database.exec('delete from allm_migrations where version > 1')
+}
+
+/** A session with a call that waits for approval. */
+function toApprove(id: string): Session {
+  const pay = { id: 'c', name: 'pay', arguments: { to: id } }
+  return { ...Session.create({ id }), status: 'awaiting_approval', pendingApprovals: [pay] }
 }

@@ -1,18 +1,19 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { isObject, parseJson } from '../../../core/types/guards.ts'
+import type { PendingCall } from '../../../core/types/call.ts'
+import { assertNever, isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
-import { callOf, type ToolCall } from '../../../core/types/message.ts'
-import type { PendingApproval } from '../../../core/types/results.ts'
+import { callOf } from '../../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
 import type { CommandEntry, LogEntry } from '../../../durable/stores/run-store.ts'
+import { pendingCalls } from '../../../engine/calls/pending.ts'
 import { innerPlace } from '../../../engine/calls/places.ts'
-import type { Client } from './client.ts'
+import { InspectorRefusal, type Client } from './client.ts'
 import { prettyJson } from './format.ts'
-import { start, useAction, useDraft, type Action } from './hooks.ts'
+import { describe, refusalWords, start, useAction, useDraft, type Action } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { JsonView } from './json-view.tsx'
-import { Failure, Text } from './parts.tsx'
+import { CopyButton, Failure, Text } from './parts.tsx'
 import { choicesOf } from './transcript.ts'
 
 interface Answering {
@@ -21,8 +22,21 @@ interface Answering {
   readonly client: Client
   /** Something was decided, so there is news. */
   readonly onDone: () => void
+  /** A command was refused because of what somebody else did. What it was about may be gone with the next news. */
+  readonly onLost: (lost: LostCommand) => void
   /** The command that was refused last, if it was about this. */
   readonly refused?: CommandEntry | undefined
+}
+
+/** What waits, as it is shown: commands about it have its ticket. */
+interface Deciding extends Answering {
+  readonly wait: PendingCall
+}
+
+/** A command that came too late, and why, in words. */
+interface LostCommand {
+  readonly command: SessionCommand
+  readonly words: string
 }
 
 /** What a person can do now: answer, approve, hand in results, say something, stop, go on. */
@@ -34,54 +48,87 @@ export function AnswerView({
   inbox,
   entries,
   onDone,
-}: Answering & {
+}: Omit<Answering, 'onLost'> & {
   isRunning: boolean
   /** What was said and nobody has taken yet. Absent when somebody is at work. */
   inbox: readonly SessionCommand[] | undefined
   entries: readonly LogEntry[]
 }): JSX.Element {
-  const common = { id, session, client, onDone }
+  const [lost, setLost] = useState<readonly LostCommand[]>([])
+  const onLost = (one: LostCommand): void => setLost((before) => [...before, one])
+  const common = { id, session, client, onDone, onLost }
+  const refusals = useMemo(() => refusalsIn(entries), [entries, entries.length])
+  const waiting = useMemo(() => pendingCalls(session), [session])
   // While nobody is at work, the rest can be decided, too.
   const isOpen = !isRunning || inbox !== undefined
-  const decided = new Set(
-    inbox?.map((command) => ('toolCallId' in command ? command.toolCallId : undefined)),
-  )
-  const isAnswered = inbox?.some(({ type }) => type === 'send') === true
-  const refusals = useMemo(() => refusalsIn(entries), [entries, entries.length])
-  const asked = session.pendingToolCallId ?? ''
-  /** A refusal makes a card anew, with what was refused. The key is given by itself: one in spread props is not seen. */
-  const keyOf = (callId: string): string => `${callId} ${refusals.get(callId)?.id ?? ''}`
+  const given = new Set(inbox?.map((command) => aboutWhat(command, waiting)))
+  const open = isOpen ? waiting.filter(({ ticket }) => !given.has(ticket)) : []
+  const isShown = ({ command }: { command: SessionCommand }): boolean =>
+    open.some(({ ticket }) => ticket === aboutWhat(command, waiting))
   return (
     <section class="answer" aria-label="Answer">
       {inbox !== undefined && <Queued inbox={inbox} />}
-      {session.pendingQuestion !== undefined && isOpen && !isAnswered && (
-        <Question key={keyOf(asked)} {...common} refused={refusals.get(asked)} />
-      )}
-      {isOpen &&
-        session.pendingApprovals
-          .filter((call) => !decided.has(call.id))
-          .map((call) => (
-            <Approval
-              key={keyOf(call.id)}
-              {...common}
-              refused={refusals.get(call.id)}
-              call={call}
-            />
-          ))}
-      {isOpen &&
-        session.pendingToolCalls
-          .filter((call) => !decided.has(call.id))
-          .map((call) => (
-            <ManualResult
-              key={keyOf(call.id)}
-              {...common}
-              refused={refusals.get(call.id)}
-              call={call}
-            />
-          ))}
-      <Composer {...common} refused={refusals.get('')} isRunning={isRunning} />
+      {lost
+        .filter((one) => !isShown(one))
+        .map((one, index) => (
+          <Lost
+            key={index}
+            lost={one}
+            onClose={() => setLost(lost.filter((other) => other !== one))}
+          />
+        ))}
+      {open.map((wait) => {
+        const refused = refusals.get(wait.ticket) ?? refusals.get(wait.call.id)
+        // A refusal makes a card anew, with what was refused. The key is given by itself: one in spread props is not seen.
+        const key = `${wait.kind} ${wait.call.id} ${refused?.id ?? ''}`
+        return <Wait key={key} {...common} refused={refused} wait={wait} />
+      })}
+      <Composer
+        {...common}
+        refused={refusals.get('') ?? lastRefusal(entries, isShown)}
+        isRunning={isRunning}
+        isAsked={waiting.some(({ kind }) => kind === 'question')}
+      />
     </section>
   )
+}
+
+function Wait(props: Deciding): JSX.Element {
+  const { kind } = props.wait
+  switch (kind) {
+    case 'question':
+      return <Question {...props} />
+    case 'approval':
+      return <Approval {...props} />
+    case 'result':
+      return <ManualResult {...props} />
+    default:
+      return assertNever(kind)
+  }
+}
+
+/** The ticket of what a command is about. One without a ticket is about what its call waits for, or about the first question. */
+function aboutWhat(
+  command: SessionCommand,
+  waiting: readonly PendingCall[],
+): string | null | undefined {
+  if (command.type === 'resume') return undefined
+  const named = command.type === 'send' ? command.answers : command.ticket
+  if (named !== undefined) return named
+  const { toolCallId } = command
+  return waiting.find(({ call, kind }) =>
+    toolCallId === undefined ? kind === 'question' : call.id === toolCallId,
+  )?.ticket
+}
+
+/** The refusal at the end of the log, if what it was about is gone. */
+function lastRefusal(
+  entries: readonly LogEntry[],
+  isShown: (entry: CommandEntry) => boolean,
+): CommandEntry | undefined {
+  const last = entries.at(-1)
+  if (last === undefined || 'event' in last || last.refused === undefined) return undefined
+  return isShown(last) ? undefined : last
 }
 
 const decisionWords: Readonly<Record<SessionCommand['type'], readonly [string, string]>> = {
@@ -111,11 +158,16 @@ function refusalsIn(entries: readonly LogEntry[]): ReadonlyMap<string, CommandEn
   for (const [index, entry] of entries.entries()) {
     if ('event' in entry) continue
     const { command, refused } = entry
-    const callId = ('toolCallId' in command ? command.toolCallId : undefined) ?? ''
-    if (refused === undefined) refusals.delete(callId)
-    else if (callId !== '' || index === entries.length - 1) refusals.set(callId, entry)
+    const name = ('toolCallId' in command ? command.toolCallId : undefined) ?? answered(command)
+    if (refused === undefined) refusals.delete(name)
+    else if (name !== '' || index === entries.length - 1) refusals.set(name, entry)
   }
   return refusals
+}
+
+/** The ticket of the question that a message answers. */
+function answered(command: SessionCommand): string {
+  return (command.type === 'send' ? command.answers : undefined) ?? ''
 }
 
 /** Why a worker did not take what was decided here. */
@@ -123,9 +175,52 @@ function Refused({ refused }: Pick<Answering, 'refused'>): JSX.Element | null {
   if (refused?.refused === undefined) return null
   return (
     <p class="failure" role="alert">
-      <span aria-hidden="true">×</span> refused: <Text text={refused.refused.message} />
+      <span aria-hidden="true">×</span> refused: <Text text={refusalWords(refused.refused)} />
     </p>
   )
+}
+
+/** What was typed for something that is gone: somebody else was first, or it has changed. */
+function Lost({ lost, onClose }: { lost: LostCommand; onClose: () => void }): JSX.Element {
+  const typed = typedIn(lost.command)
+  return (
+    <Card title="Not taken" tone="person">
+      <p class="failure" role="alert">
+        <span aria-hidden="true">×</span> <Text text={lost.words} />
+      </p>
+      {typed !== '' && (
+        <>
+          <p class="quiet-text">what you gave:</p>
+          <p class="text typed">
+            <Text text={typed} />
+          </p>
+        </>
+      )}
+      <div class="choices">
+        {typed !== '' && <CopyButton text={() => typed} />}
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Card>
+  )
+}
+
+/** The words of a person in a command. */
+function typedIn(command: SessionCommand): string {
+  switch (command.type) {
+    case 'send':
+    case 'submitToolResult':
+      return typeof command.content === 'string' ? command.content : prettyJson(command.content)
+    case 'approve':
+      return command.arguments === undefined ? '' : prettyJson(command.arguments)
+    case 'deny':
+      return command.reason ?? ''
+    case 'resume':
+      return ''
+    default:
+      return assertNever(command)
+  }
 }
 
 /** The agent that a call is in, by the names of the calls that lead to it; nothing for a call of the session itself. */
@@ -149,37 +244,47 @@ function Inside({ session, callId }: { session: Session; callId: string }): JSX.
   )
 }
 
-function useCommand({ id, client, onDone }: Answering): Action & {
+/** The refusals of a command after which what it was about is not open any more. */
+const tooLate: ReadonlySet<string> = new Set([
+  'already_answered',
+  'already_decided',
+  'stale_ticket',
+])
+
+function useCommand({ id, client, onDone, onLost }: Answering): Action & {
   readonly give: (command: SessionCommand) => Promise<boolean>
 } {
   const action = useAction()
   const give = async (command: SessionCommand): Promise<boolean> => {
-    const isDone = await action.run(() => client.command(id, command))
+    const isDone = await action.run(() =>
+      client.command(id, command).catch((error: unknown) => {
+        if (error instanceof InspectorRefusal && tooLate.has(error.reason)) {
+          onLost({ command, words: describe(error) })
+        }
+        throw error
+      }),
+    )
     onDone()
     return isDone
   }
   return { ...action, give }
 }
 
-function Question(props: Answering): JSX.Element {
-  const { session } = props
-  const { pendingToolCallId: toolCallId, pendingQuestion = '', pendingQuestionOptions } = session
+function Question(props: Deciding): JSX.Element {
+  const { ticket, call, question } = props.wait
   const action = useCommand(props)
-  const [text, setText] = useDraft(
-    `${props.id}/answer/${toolCallId ?? ''}`,
-    refusedText(props.refused),
-  )
+  const [text, setText] = useDraft(`${props.id}/answer/${ticket}`, refusedText(props.refused))
   const answer = async (content: string): Promise<void> => {
-    if (await action.give({ type: 'send', content, toolCallId })) setText('')
+    if (await action.give({ type: 'send', content, answers: ticket })) setText('')
   }
   return (
     <Card title="It asks" tone="person">
-      <Inside session={session} callId={toolCallId ?? ''} />
+      <Inside session={props.session} callId={call.id} />
       <p class="text">
-        <Text text={pendingQuestion} />
+        <Text text={question?.text ?? ''} />
       </p>
       <div class="choices">
-        {choicesOf(pendingQuestionOptions).map((choice) => (
+        {choicesOf(question?.options).map((choice) => (
           <button
             key={choice}
             type="button"
@@ -213,8 +318,8 @@ function Question(props: Answering): JSX.Element {
   )
 }
 
-function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
-  const { call } = props
+function Approval(props: Deciding): JSX.Element {
+  const { ticket, call, reason: why } = props.wait
   const name = firstLine(call.name, 60)
   const action = useCommand(props)
   const tried = refusedArguments(props.refused)
@@ -222,24 +327,24 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
     tried === undefined ? undefined : 'arguments',
   )
   const [args, setArgs] = useDraft(
-    `${props.id}/arguments/${call.id}`,
+    `${props.id}/arguments/${ticket}`,
     prettyJson(tried ?? call.arguments),
   )
-  const [reason, setReason] = useDraft(`${props.id}/reason/${call.id}`)
+  const [reason, setReason] = useDraft(`${props.id}/reason/${ticket}`)
+  const about = { toolCallId: call.id, ticket }
   const approveEdited = (): void => {
     const value = parseJson(args)
     if (!isObject(value)) action.fail('The arguments must be a JSON object.')
     // What was parsed is JSON.
-    else
-      start(action.give({ type: 'approve', toolCallId: call.id, arguments: value as JsonObject }))
+    else start(action.give({ type: 'approve', ...about, arguments: value as JsonObject }))
   }
   const toggle = (what: 'arguments' | 'deny'): void => setEdit(edit === what ? undefined : what)
   return (
     <Card title={`Approve ${name}?`} tone="person">
       <Inside session={props.session} callId={call.id} />
-      {call.reason !== undefined && (
+      {why !== undefined && (
         <p class="quiet-text">
-          <Text text={call.reason} />
+          <Text text={why} />
         </p>
       )}
       {edit === 'arguments' ? (
@@ -272,7 +377,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
               type="button"
               class="primary"
               disabled={action.isBusy}
-              onClick={() => start(action.give({ type: 'approve', toolCallId: call.id }))}
+              onClick={() => start(action.give({ type: 'approve', ...about }))}
             >
               Approve
             </button>
@@ -287,7 +392,7 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
               start(
                 action.give({
                   type: 'deny',
-                  toolCallId: call.id,
+                  ...about,
                   ...(reason.trim() !== '' && { reason }),
                 }),
               )
@@ -313,11 +418,11 @@ function Approval(props: Answering & { call: PendingApproval }): JSX.Element {
   )
 }
 
-function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
-  const { call } = props
+function ManualResult(props: Deciding): JSX.Element {
+  const { ticket, call } = props.wait
   const name = firstLine(call.name, 60)
   const action = useCommand(props)
-  const [text, setText] = useDraft(`${props.id}/result/${call.id}`, refusedText(props.refused))
+  const [text, setText] = useDraft(`${props.id}/result/${ticket}`, refusedText(props.refused))
   const [isError, setError] = useState(false)
   const submit = async (): Promise<void> => {
     // A text that is JSON is handed in as the value that it is.
@@ -329,7 +434,9 @@ function ManualResult(props: Answering & { call: ToolCall }): JSX.Element {
       return
     }
     const content = parsed === undefined ? text : parsed
-    if (await action.give({ type: 'submitToolResult', toolCallId: call.id, content, isError })) {
+    if (
+      await action.give({ type: 'submitToolResult', toolCallId: call.id, ticket, content, isError })
+    ) {
       setText('')
     }
   }
@@ -381,14 +488,14 @@ function refusedText(refused: CommandEntry | undefined): string {
   return typeof command.content === 'string' ? command.content : prettyJson(command.content)
 }
 
-function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
-  const { id, session, client, isRunning, onDone } = props
+function Composer(props: Answering & { isRunning: boolean; isAsked: boolean }): JSX.Element {
+  const { id, session, client, isRunning, isAsked, onDone, refused } = props
   const action = useCommand(props)
   const [text, setText] = useDraft(`${id}/message`)
   const canResume = ['halted', 'error', 'idle'].includes(session.status)
   const send = async (): Promise<void> => {
     if (text.trim() === '' || action.isBusy) return
-    if (await action.give({ type: 'send', content: text })) setText('')
+    if (await action.give({ type: 'send', content: text, answers: null })) setText('')
   }
   return (
     <form
@@ -398,7 +505,7 @@ function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
         start(send())
       }}
     >
-      {session.pendingQuestion === undefined && (
+      {!isAsked && (
         <textarea
           rows={1}
           value={text}
@@ -412,7 +519,7 @@ function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
           }}
         />
       )}
-      {session.pendingQuestion === undefined && (
+      {!isAsked && (
         <button type="submit" class="primary" disabled={action.isBusy || text.trim() === ''}>
           Send
         </button>
@@ -436,7 +543,12 @@ function Composer(props: Answering & { isRunning: boolean }): JSX.Element {
           Stop
         </button>
       )}
-      <Refused refused={props.refused} />
+      <Refused refused={refused} />
+      {refused !== undefined && typedIn(refused.command) !== '' && (
+        <p class="text typed">
+          <Text text={typedIn(refused.command)} />
+        </p>
+      )}
       <Failure action={action} />
     </form>
   )

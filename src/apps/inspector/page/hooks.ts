@@ -69,8 +69,20 @@ export function useAction(): Action {
 
 /** Why something failed, for people. */
 export function describe(error: unknown): string {
-  if (error instanceof InspectorRefusal) return `${error.message} (${error.reason})`
+  if (error instanceof InspectorRefusal) return `${refusalWords(error)} (${error.reason})`
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Why a command was refused, for people. Who looks at a page knows of no tickets. */
+export function refusalWords({
+  reason,
+  message,
+}: {
+  readonly reason: string
+  readonly message: string
+}): string {
+  if (reason !== 'stale_ticket') return message
+  return 'what you saw has changed or is gone; look at what waits now'
 }
 
 /** Does something that reports its own failures. */

@@ -21,7 +21,7 @@ export interface EntrySummary {
 export function summaryOf(entry: LogEntry): EntrySummary {
   if (!('event' in entry)) {
     const { command, refused } = entry
-    const text = refused === undefined ? commandText(command) : `refused: ${refused.message}`
+    const text = refused === undefined ? authored(command) : `refused: ${refused.message}`
     return {
       name: command.type,
       tone: refused === undefined ? 'person' : 'error',
@@ -132,6 +132,13 @@ function eventText(event: StreamEvent): string {
     case 'chat_completed':
       return event.result.haltedReason
   }
+}
+
+/** What a command says, and who gave it. */
+function authored(command: SessionCommand): string {
+  const by = command.type === 'resume' ? undefined : command.by
+  const text = commandText(command)
+  return by === undefined ? text : `${text} · by ${by}`
 }
 
 function commandText(command: SessionCommand): string {

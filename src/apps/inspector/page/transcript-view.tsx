@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
 import type { Message, Part, Source } from '../../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
 import { clockTime } from './format.ts'
@@ -11,6 +12,8 @@ import {
   callWords,
   errorChain,
   jsonOf,
+  optionsText,
+  ownResult,
   partsOf,
   transcriptOf,
   type CallItem,
@@ -185,7 +188,8 @@ function CallView({
   run: InnerRun | undefined
   onFork: ((index: number) => void) | undefined
 }): JSX.Element {
-  const { call, result, resultIndex, state, marks, approvedArguments, question } = item
+  const { call, resultIndex, state, marks, approval, question } = item
+  const result = ownResult(item)
   const { label, sign, tone } = callWords[state]
   return (
     <section class={`call ${state}`} aria-label={`call of ${firstLine(call.name, 60)}`}>
@@ -214,24 +218,83 @@ function CallView({
       <div class="sides">
         <div class="arguments">
           <JsonView value={call.arguments} />
-          {approvedArguments !== undefined && (
-            <>
-              <p class="quiet-text">approved as</p>
-              <JsonView value={approvedArguments} />
-            </>
-          )}
+          {approval !== undefined && <ApprovalView approval={approval} />}
         </div>
-        {question !== undefined && (
-          <p class="text question">
-            <Text text={question} />
-          </p>
+        {(question !== undefined || result !== undefined) && (
+          <div>
+            {question !== undefined && <QuestionView question={question} />}
+            {result !== undefined && <ResultView message={result} />}
+          </div>
         )}
-        {question === undefined && result !== undefined && <ResultView message={result} />}
       </div>
       {run !== undefined && (
         <InnerView name={call.name} run={run} isUnderWay={!endStates.has(state)} />
       )}
     </section>
+  )
+}
+
+/** What was decided about a call, as its record has it. */
+function ApprovalView({ approval }: { approval: CallApproval }): JSX.Element {
+  const { decision, by, at, reason, arguments: args } = approval
+  return (
+    <div class="decision">
+      <p class="quiet-text">
+        {decision}
+        <Author by={by} at={at} />
+        {reason !== undefined && (
+          <>
+            : <Text text={reason} length={400} />
+          </>
+        )}
+        {args !== undefined && ' with these arguments'}
+      </p>
+      {args !== undefined && <JsonView value={args} />}
+    </div>
+  )
+}
+
+/** A question and its answer, as the record of the call has them. */
+function QuestionView({ question }: { question: CallQuestion }): JSX.Element {
+  const { text, answer, by, at } = question
+  const options = optionsText(question)
+  return (
+    <div class="asked">
+      <p class="text question">
+        <Text text={text} />
+      </p>
+      {options !== '' && (
+        <p class="quiet-text">
+          offered: <Text text={options} length={400} />
+        </p>
+      )}
+      {answer !== undefined && (
+        <>
+          <p class="quiet-text">
+            answered
+            <Author by={by} at={at} />
+          </p>
+          {partsOf({ role: 'user', content: answer }).map((part, number) => (
+            <PartView key={number} part={part} />
+          ))}
+        </>
+      )}
+    </div>
+  )
+}
+
+/** Who decided or answered, and when, as far as it was noted. */
+function Author({ by, at }: { by: string | undefined; at: number | undefined }): JSX.Element {
+  return (
+    <>
+      {by !== undefined && (
+        <>
+          {' '}
+          by <b>{firstLine(by, 120)}</b>
+        </>
+      )}
+      {at !== undefined && <time> at {clockTime(at, Date.now())}</time>}
+    </>
   )
 }
 

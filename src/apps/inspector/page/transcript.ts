@@ -1,8 +1,12 @@
+import { givenAnswer } from '../../../core/messages/tool-messages.ts'
+import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
 import type { ErrorData } from '../../../core/types/error-data.ts'
-import { isObject, parseJson } from '../../../core/types/guards.ts'
+import { defined, isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../../../core/types/message.ts'
-import type { Session, SessionCommand } from '../../../core/types/session.ts'
+import type { CallRecord, Session, SessionCommand } from '../../../core/types/session.ts'
+import { pendingCalls } from '../../../engine/calls/pending.ts'
+import { ownRecords } from '../../../engine/calls/records.ts'
 import { finishWords } from '../finish-words.ts'
 
 /** A message as it is shown, with the calls of an answer and their results in one place. */
@@ -29,9 +33,10 @@ export interface CallItem {
   readonly result?: Message
   readonly state: CallState
   readonly marks: readonly Mark[]
-  /** The arguments that a person approved in place of those of the model. */
-  readonly approvedArguments?: JsonObject
-  readonly question?: string
+  /** What was decided about it: by whom, when, why, and with which arguments in place of those of the model. */
+  readonly approval?: CallApproval
+  /** What it asked, and the answer if there is one. */
+  readonly question?: CallQuestion
 }
 
 /** What became of a call. */
@@ -61,13 +66,17 @@ export function transcriptOf(
   const items: TranscriptItem[] = []
   const used = new Set<number>()
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const about = decidedCalls(session, decided)
+  // They are in the order of the calls in the thread.
+  const records = ownRecords(session).values()
   for (const [index, message] of messages.entries()) {
     if (used.has(index)) continue
     const calls = (message.toolCalls ?? []).map((call) => {
       const resultIndex = resultOf(messages, index, call.id)
       if (resultIndex !== -1) used.add(resultIndex)
       const isOpen = index === last && isUnderWay(session, message)
-      return callItem(session, call, { resultIndex, isOpen, decided })
+      const record = records.next().value
+      return callItem(session, call, { resultIndex, isOpen, about, record })
     })
     const at = message.metadata?.['at']
     items.push({
@@ -101,29 +110,43 @@ interface CallPlace {
   readonly resultIndex: number
   /** Its answer is not at its end. */
   readonly isOpen: boolean
-  readonly decided: readonly SessionCommand[]
+  readonly about: DecidedCalls
+  readonly record: CallRecord | undefined
 }
 
 function callItem(
   session: Session,
   call: ToolCall,
-  { resultIndex, isOpen, decided }: CallPlace,
+  { resultIndex, isOpen, about, record }: CallPlace,
 ): CallItem {
   const stored = session.thread.messages[resultIndex]
   const known = callState(session, call, stored, isOpen)
-  const state = decidedState(known, call, session, decided) ?? known
+  const state = decidedState(known, about.get(call.id)) ?? known
   // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
   const result = state === 'running' || state === 'not_started' ? undefined : stored
-  const approved = result?.metadata?.['approvedArguments']
-  const isAsked = session.pendingToolCallId === call.id
-  return {
+  return defined<CallItem>({
     call,
     state,
     marks: result === undefined ? [] : resultMarks(result),
-    ...(result !== undefined && { result, resultIndex }),
-    ...(isObject(approved) && { approvedArguments: approved }),
-    ...(isAsked && session.pendingQuestion !== undefined && { question: session.pendingQuestion }),
-  }
+    result,
+    resultIndex: result === undefined ? undefined : resultIndex,
+    approval: record?.approval,
+    question: record?.question ?? (result && toldQuestion(result)),
+  })
+}
+
+/** The question in a message with its answer: an earlier call with the same id has no record of it. */
+function toldQuestion(message: Message): CallQuestion | undefined {
+  const question = message.metadata?.['question']
+  if (typeof question !== 'string') return undefined
+  return { text: question, answer: givenAnswer(message) }
+}
+
+/** The result of a call, unless it is nothing but the answer to its question, which stands beside it. */
+export function ownResult({ result, question }: CallItem): Message | undefined {
+  const isAnswer =
+    result?.metadata?.['answeredByUser'] === true || result?.metadata?.['askUser'] === true
+  return isAnswer && question !== undefined ? undefined : result
 }
 
 function callState(
@@ -150,27 +173,35 @@ function callState(
   return metadata['isError'] === true ? 'failed' : 'done'
 }
 
+/** The commands that nobody has taken yet, by the calls that they are about. */
+type DecidedCalls = ReadonlyMap<string, SessionCommand['type']>
+
+function decidedCalls(session: Session, decided: readonly SessionCommand[]): DecidedCalls {
+  const about = new Map<string, SessionCommand['type']>()
+  if (decided.length === 0) return about
+  const calls = new Map(pendingCalls(session).map(({ ticket, call }) => [ticket, call.id]))
+  for (const command of decided) {
+    if (command.type === 'resume') continue
+    const { toolCallId } = command
+    const ticket = command.type === 'send' ? command.answers : command.ticket
+    // A message that names nothing answers the question that is open.
+    const open =
+      command.type === 'send' && ticket === undefined ? session.pendingToolCallId : undefined
+    const id = toolCallId ?? calls.get(ticket ?? '') ?? open
+    if (id !== undefined && !about.has(id)) about.set(id, command.type)
+  }
+  return about
+}
+
 /** The state of a call that waited, and about which something was decided that nobody has taken yet. */
 function decidedState(
   state: CallState,
-  { id }: ToolCall,
-  { pendingToolCallId }: Session,
-  decided: readonly SessionCommand[],
+  decided: SessionCommand['type'] | undefined,
 ): CallState | undefined {
-  for (const command of decided) {
-    // A message without a call answers the question that is open.
-    const about =
-      'toolCallId' in command
-        ? command.toolCallId
-        : command.type === 'send'
-          ? pendingToolCallId
-          : undefined
-    if (about !== id) continue
-    if (state === 'waiting_approval' && command.type === 'approve') return 'approved'
-    if (state === 'waiting_approval' && command.type === 'deny') return 'refused'
-    if (state === 'waiting_answer' && command.type === 'send') return 'answered'
-    if (state === 'waiting_result' && command.type === 'submitToolResult') return 'answered'
-  }
+  if (state === 'waiting_approval' && decided === 'approve') return 'approved'
+  if (state === 'waiting_approval' && decided === 'deny') return 'refused'
+  if (state === 'waiting_answer' && decided === 'send') return 'answered'
+  if (state === 'waiting_result' && decided === 'submitToolResult') return 'answered'
   return undefined
 }
 
@@ -251,6 +282,13 @@ export function choicesOf(options: JsonObject | undefined): readonly string[] {
     const text = choice['value'] ?? choice['label']
     return typeof text === 'string' ? [text] : []
   })
+}
+
+/** What a question offers, as one text, where it is not a list of choices. */
+export function optionsText({ options }: CallQuestion): string {
+  if (options === undefined || Object.keys(options).length === 0) return ''
+  const choices = choicesOf(options)
+  return choices.length > 0 ? choices.join(' · ') : JSON.stringify(options)
 }
 
 /** An error and everything that led to it, the last failure first. */

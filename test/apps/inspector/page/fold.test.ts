@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { historyOf } from '../../../../src/apps/inspector/page/fold.ts'
-import { transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
-import { createEngine, Session, tool, type Message, type ToolCall } from '../../../../src/index.ts'
+import { ownResult, transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
+import {
+  askUser,
+  createEngine,
+  Session,
+  tool,
+  type Message,
+  type SessionCommand,
+  type ToolCall,
+} from '../../../../src/index.ts'
 import { createRuns, type Runs } from '../../../../src/runs.ts'
 import { memoryStore, type LogEntry, type RunStore } from '../../../../src/stores.ts'
 import { fake, virtualClock, type Script } from '../../../../src/testing.ts'
@@ -74,7 +82,7 @@ describe('the session at each place of a log', () => {
     expect(answer?.calls).toMatchObject([
       {
         state: 'done',
-        approvedArguments: { seat: 2 },
+        approval: { decision: 'approved', arguments: { seat: 2 } },
         marks: [{ label: 'approved with other arguments' }],
       },
     ])
@@ -106,6 +114,40 @@ describe('the session at each place of a log', () => {
     }
     const states = transcriptOf(session).flatMap(({ calls }) => calls.map(({ state }) => state))
     expect(states).toEqual(['interrupted', 'running', 'not_started'])
+  })
+
+  test('a question stands with its call and its answer, and one whose answer nobody has taken says so', async () => {
+    const ask = tool({
+      name: 'ask',
+      description: 'Asks.',
+      schema: {},
+      handler: () => askUser('How?', { choices: ['cash', 'card'] }),
+    })
+    const script: Script = [
+      ['tool_call', { id: 'a', name: 'ask' }],
+      ['tool_call', { id: 'b', name: 'ask' }],
+    ]
+    const engine = createEngine({ adapter: fake({ scripts: [script, ['Done.']] }), tools: [ask] })
+    const { session } = await Session.start(engine, 'Pay')
+    const tickets = Session.pending(session).map(({ ticket }) => ticket)
+    const calls = (shown: Session, decided: readonly SessionCommand[] = []) =>
+      transcriptOf(shown, decided).flatMap((item) => item.calls)
+    // A stored message names its question by the ticket alone.
+    const queued = { type: 'send', content: 'card', answers: tickets[1] ?? '' } as const
+    expect(calls(session, [queued]).map(({ state }) => state)).toEqual([
+      'waiting_answer',
+      'answered',
+    ])
+    expect(calls(session, [{ ...queued, answers: null }]).map(({ state }) => state)).toEqual([
+      'waiting_answer',
+      'waiting_answer',
+    ])
+    const answers = { answers: tickets[0], by: 'Ada' }
+    const { session: next } = await Session.reply(engine, session, 'cash', answers)
+    const [first, second] = calls(next)
+    expect(first?.question).toMatchObject({ text: 'How?', answer: 'cash', by: 'Ada' })
+    expect(second?.question).toEqual({ text: 'How?', options: { choices: ['cash', 'card'] } })
+    expect([first, second].map((call) => call && ownResult(call))).toEqual([undefined, undefined])
   })
 
   test('is the same whether one goes forwards, backwards or jumps', () => {

@@ -6,6 +6,7 @@ import type { RunStoreHarness } from '../../../../src/conformance.ts'
 import * as clock from '../../../../src/core/base/clock.ts'
 import * as checks from '../../../../src/core/schema/checks.ts'
 import * as guards from '../../../../src/core/types/guards.ts'
+import * as pendingRows from '../../../../src/durable/stores/pending-rows.ts'
 import * as runStore from '../../../../src/durable/stores/run-store.ts'
 import * as sessionStore from '../../../../src/durable/stores/session-store.ts'
 import * as saved from '../../../../src/engine/session/saved.ts'
@@ -22,6 +23,7 @@ const modules: Readonly<Record<string, unknown>> = {
   '../../core/schema/checks.ts': checks,
   '../../core/types/guards.ts': guards,
   '../../engine/session/saved.ts': saved,
+  './pending-rows.ts': pendingRows,
   './run-store.ts': runStore,
   './session-store.ts': sessionStore,
 }
@@ -524,6 +526,123 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
     'a slot that is not a string of 1 to 200 characters is refused',
     'assertPushOptions(options)',
     'if (options.slot?.length !== 201) assertPushOptions(options)',
+  ),
+  mutant(
+    'what waits loses its zeros',
+    'what a session waits for is in the index, whatever its text',
+    'rowsOfSession(storedSession(id, text), waiting, updatedAt)',
+    "rowsOfSession(storedSession(id, text.replaceAll('\\\\u0000', '')), waiting, updatedAt)",
+  ),
+  mutant(
+    'a session that was stopped waits for nothing',
+    'what waits is in the index, whatever the status of its session',
+    'text === undefined || waiting.size === 0',
+    "text === undefined || waiting.size === 0 || records.get(id)?.status === 'halted'",
+  ),
+  mutant(
+    'agents inside calls wait for nothing',
+    'what agents inside calls wait for is in the index of their session',
+    'rowsOfSession(storedSession(id, text), waiting, updatedAt)',
+    "rowsOfSession(storedSession(id, text), waiting, updatedAt).filter(({ call }) => !call.id.includes('/'))",
+  ),
+  mutant(
+    'what waits shortest comes first',
+    'what waits longest comes first, then the ids and tickets decide',
+    'return pendingPageOf(rows, options)',
+    'const page = pendingPageOf(rows, options)\n      return { ...page, rows: page.rows.toReversed() }',
+  ),
+  mutant(
+    'ids of what waits are ordered by code units',
+    'what waits longest comes first, then the ids and tickets decide',
+    'return pendingPageOf(rows, options)',
+    `const page = pendingPageOf(rows, options)
+      const order = (left, right) => left.since - right.since ||
+        (left.sessionId === right.sessionId ? 0 : left.sessionId < right.sessionId ? -1 : 1)
+      return { ...page, rows: page.rows.toSorted(order) }`,
+  ),
+  mutant(
+    'every save sets since when a call waits',
+    'a call keeps the time since when it waits, as long as it waits',
+    'waitingSince(waitingCalls(session), record.waiting, now)',
+    'waitingSince(waitingCalls(session), undefined, now)',
+  ),
+  mutant(
+    'a call that was settled keeps its time',
+    'a call keeps the time since when it waits, as long as it waits',
+    'waitingSince(waitingCalls(session), record.waiting, now)',
+    'new Map([...record.waiting, ...waitingSince(waitingCalls(session), record.waiting, now)])',
+  ),
+  mutant(
+    'a save forgets what other sessions wait for',
+    'a save replaces what its session waits for, and leaves other sessions alone',
+    'const waiting = waitingSince(',
+    'for (const other of records.values()) if (other !== record) other.waiting = new Map()\n      const waiting = waitingSince(',
+  ),
+  mutant(
+    'a save forgets what waits before it looks at the version',
+    'a save that is refused leaves what waits as it is',
+    'refuseStale(id, known?.version ?? 0, ifVersion)',
+    `if (known !== undefined && ifVersion === 7) known.waiting = new Map()
+      refuseStale(id, known?.version ?? 0, ifVersion)`,
+  ),
+  mutant(
+    'questions are not told apart',
+    'the kinds of what waits are told apart',
+    'return pendingPageOf(rows, options)',
+    "return pendingPageOf(rows, { ...options, kind: options.kind === 'question' ? undefined : options.kind })",
+  ),
+  mutant(
+    'a prefix has wildcards',
+    'what waits is found by the beginning of the id of its session',
+    'return pendingPageOf(rows, options)',
+    "return pendingPageOf(rows, { ...options, prefix: options.prefix?.replace(/[%_].*/, '') })",
+  ),
+  mutant(
+    'objects in metadata are not compared',
+    'what waits is found by the metadata of its session',
+    'return pendingPageOf(rows, options)',
+    `const { metadata = {} } = options
+      const simple = Object.entries(metadata).filter(([, value]) => typeof value !== 'object')
+      return pendingPageOf(rows, { ...options, metadata: Object.fromEntries(simple) })`,
+  ),
+  mutant(
+    'the first page of what waits is the only one',
+    'pages of what waits have every call once',
+    'return pendingPageOf(rows, options)',
+    'return { rows: pendingPageOf(rows, options).rows }',
+  ),
+  mutant(
+    'a page of what waits is filtered after it was cut',
+    'pages of what waits have every call once',
+    'return pendingPageOf(rows, options)',
+    `const page = pendingPageOf(rows, { ...options, kind: undefined })
+      return { ...page, rows: page.rows.filter(({ kind }) => kind === (options.kind ?? kind)) }`,
+  ),
+  mutant(
+    'pages of what waits are counted',
+    'what comes and goes between two pages hides nothing that waits',
+    /assertPendingOptions\(options\)\n[^]*return pendingPageOf\(rows, options\)/,
+    `const rows = [...records].flatMap(([id, { text, waiting, updatedAt }]) =>
+        text === undefined ? [] : rowsOfSession(storedSession(id, text), waiting, updatedAt))
+      const { after = '0', limit = Infinity } = options
+      const all = pendingPageOf(rows, { ...options, limit: undefined, after: undefined }).rows
+      const end = Number(after) + limit
+      return { rows: all.slice(Number(after), end), ...(end < all.length && { next: String(end) }) }`,
+  ),
+  mutant(
+    'since when a call waits outlives its session',
+    'a session that is deleted waits for nothing, and waits anew when it is saved again',
+    '      records.delete(id)\n      changed(id)\n',
+    `      const old = records.get(id)
+      records.delete(id)
+      if (old !== undefined && old.waiting.size > 0) recordOf(id).waiting = old.waiting
+      changed(id)\n`,
+  ),
+  mutant(
+    'pages of what waits may have no row',
+    'illegal options of pending are refused',
+    'assertPendingOptions(options)',
+    'if (options.limit !== 0) assertPendingOptions(options)',
   ),
   mutant(
     'what somebody owns is due when a command comes',
