@@ -122,12 +122,13 @@ function settledIn(
   const calls = new Map<string, PageCallPart[]>()
   for (const message of page) {
     if (message.role !== 'assistant') continue
+    const questions = ticketsIn(message, 'data-question')
+    const approvals = ticketsIn(message, 'data-approval')
     for (const tool of toolParts(message)) {
-      const tickets = {
-        question: ticketIn(message, 'data-question', tool.id),
-        approval: ticketIn(message, 'data-approval', tool.id),
-      }
-      calls.set(tool.id, [...(calls.get(tool.id) ?? []), { ...tool, tickets }])
+      const tickets = { question: questions.get(tool.id), approval: approvals.get(tool.id) }
+      const parts = calls.get(tool.id) ?? []
+      parts.push({ ...tool, tickets })
+      calls.set(tool.id, parts)
     }
   }
   const settled = new Map<string, SessionCommand>()
@@ -143,19 +144,20 @@ function settledIn(
   return { settled, lost }
 }
 
-/** The ticket in the last data part about a call. */
-function ticketIn(message: CheckedMessage, type: string, id: string): string | undefined {
-  const part = message.parts.findLast((one) => one.type === type && callIdIn(one) === id)
-  return part && ticketOf(part)
-}
-
-function ticketOf({ data }: { readonly [member: string]: unknown }): string | undefined {
-  const ticket = isObject(data) ? data['ticket'] : undefined
-  return typeof ticket === 'string' && ticket !== '' ? ticket : undefined
-}
-
-function callIdIn({ id, data }: { readonly [member: string]: unknown }): unknown {
-  return isObject(data) ? data['toolCallId'] : id
+/** The tickets in the data parts of a message, by the id of the call. Of parts about the same call the last one counts. */
+function ticketsIn(
+  { parts }: CheckedMessage,
+  type: string,
+): ReadonlyMap<unknown, string | undefined> {
+  return new Map(
+    parts.flatMap((part) => {
+      if (part.type !== type) return []
+      const data = isObject(part['data']) ? part['data'] : {}
+      const { toolCallId = part['id'], ticket } = data
+      const isTicket = typeof ticket === 'string' && ticket !== ''
+      return [[toolCallId, isTicket ? ticket : undefined] as const]
+    }),
+  )
 }
 
 /** What a page decided, and the ticket of what it decided about. */
@@ -226,11 +228,13 @@ function lostIn(
   open: PendingCall | undefined,
 ): readonly LostCommand[] {
   const { id: toolCallId, part, tickets } = shown
+  const decision = decisionIn(shown)
+  const hasTicket = (tickets.question ?? decision?.ticket) !== undefined
+  if (open === undefined && !hasTicket) return []
   if (sessionCall(session, toolCallId) === undefined) return []
   const { note, decision: decided } = settledOf(session, toolCallId)
   const isKnown = (ticket: string | undefined): boolean =>
     ticket !== undefined && note?.settled.includes(ticket) === true
-  const decision = decisionIn(shown)
   if (decision !== undefined) {
     const { ticket = '', approved } = decision
     const isSame = decided === undefined || decided === (approved ? 'approved' : 'denied')
@@ -315,11 +319,8 @@ function questionShown(
   const outputs = new Set(
     toolParts(answer).flatMap(({ id, part }) => (isSettled(part) ? [id] : [])),
   )
-  const ids = answer.parts.flatMap((part) =>
-    part.type === 'data-question' ? [callIdIn(part)] : [],
-  )
-  const tickets = [...new Set(ids)].flatMap((id) =>
-    typeof id === 'string' && !outputs.has(id) ? (ticketIn(answer, 'data-question', id) ?? []) : [],
+  const tickets = [...ticketsIn(answer, 'data-question')].flatMap(([id, ticket]) =>
+    typeof id === 'string' && !outputs.has(id) ? (ticket ?? []) : [],
   )
   const open = questions.filter(({ ticket }) => tickets.includes(ticket))
   const lost = tickets.find((ticket) => !open.some((one) => one.ticket === ticket))
