@@ -19,7 +19,6 @@ import { sessionCall } from '../../engine/calls/places.ts'
 import {
   hidesApprovals,
   shownEvent,
-  hidesApprovals,
   showsOf,
   toolEnd,
   viewChecks,
