@@ -61,7 +61,7 @@ async function* answer(
     options.signal?.addEventListener('abort', stop, { once: true })
     leave.signal.throwIfAborted()
     timer.start(options.requestTimeoutMs)
-    const body = JSON.stringify(bodyOf(request, reply.warnings))
+    const body = JSON.stringify(bodyOf(request, reply.warnings), withoutSilence)
     const response = await own.fetch('https://heron.example/v1/chat', {
       method: 'POST',
       headers: {
@@ -191,6 +191,17 @@ function textOf({ content }: Message): string {
   return typeof content === 'string'
     ? content
     : content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+/** Leaves out answers of the model without content and calls: heron takes none. */
+function withoutSilence(key: string, value: unknown): unknown {
+  if (key !== 'messages' || !Array.isArray(value)) return value
+  return value.filter(
+    (message: { role?: unknown; content?: unknown; calls?: unknown }) =>
+      message.role !== 'assistant' ||
+      message.calls !== undefined ||
+      JSON.stringify(message.content) !== '[{"type":"text","text":""}]',
+  )
 }
 
 function messageOf({ role, content, toolCalls, toolCallId }: Message): unknown {

@@ -77,7 +77,7 @@ function startCall(own: Own, request: ModelRequest, options: AdapterOptions) {
     signal?.addEventListener('abort', onAbort)
     connection.signal.throwIfAborted()
     wait(options.requestTimeoutMs)
-    const body = JSON.stringify(render(request, warnings))
+    const body = JSON.stringify(render(request, warnings), withoutSilence)
     const response = await own.fetch('https://wren.example/speak', {
       method: 'POST',
       headers: { 'x-wren-token': token, ...options.headers },
@@ -195,6 +195,14 @@ function render(request: ModelRequest, warnings: Warning[]): JsonObject {
     ...(request.responseFormat === undefined ? {} : { shape: shapeOf(request.responseFormat) }),
     ...(request.providerOptions as Readonly<Record<string, JsonObject>>)['wren'],
   }
+}
+
+/** Leaves out turns of the model that say and ask nothing: wren has no such turns. */
+function withoutSilence(key: string, value: unknown): unknown {
+  if (key !== 'turns' || !Array.isArray(value)) return value
+  return value.filter(({ who, says, asks }: JsonObject) => {
+    return who !== 'wren' || asks !== undefined || (Array.isArray(says) && says.length > 0)
+  })
 }
 
 function useOf(choice: string): JsonValue {
