@@ -45,7 +45,12 @@ test('npm run example use-chat sells a ticket to the real Chat of the AI SDK', a
       messages: saved.messages,
       sendAutomaticallyWhen,
     })
-    await other.addToolApprovalResponse({ id: 'book', approved: true })
+    // Its id is the ticket of what the page shows.
+    const approvals = other.lastMessage?.parts.flatMap((part) =>
+      'approval' in part && part.approval !== undefined ? part.approval.id : [],
+    )
+    expect(approvals).toHaveLength(1)
+    await other.addToolApprovalResponse({ id: approvals?.[0] ?? '', approved: true })
     while (other.status !== 'ready' || other.lastMessage?.parts.at(-1)?.type !== 'text') {
       await new Promise((resolve) => setImmediate(resolve))
     }
