@@ -345,7 +345,7 @@ export {
   streamToolCalls,
   type ToolCallsOptions,
   type ToolCallsResult,
-} from './engine/tools/run-tools.ts'
+} from './engine/tools/run-tool-calls.ts'
 export { moderate, type ModerationCallOptions, type ModerationInput } from './models/moderate.ts'
 export {
   editImage,

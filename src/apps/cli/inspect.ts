@@ -16,10 +16,10 @@ import {
 } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { readJsonFile } from './files.ts'
-import { openInspected } from './inspected.ts'
 import { say, type Io } from './io.ts'
 import { moduleOf } from './make-test.ts'
 import { readEngine } from './modules.ts'
+import { openInspected } from './open-inspected.ts'
 import { during } from './progress.ts'
 import { listening, untilStopped } from './serve.ts'
 

@@ -41,7 +41,7 @@ import {
   type InspectorInfo,
   type SessionDetail,
 } from './api.ts'
-import { createForks, type Forks } from './forks.ts'
+import { createForks, type Forks } from './fork-store.ts'
 import { followed, logPage, sessionAt, sessionDetail } from './history.ts'
 import { renderedRequests, type RecordedCalls } from './model-requests.ts'
 import { isPageFile, pageFile } from './page-files.ts'

@@ -17,7 +17,7 @@ import { isObject, keysOf } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Message } from '../../core/types/message.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
-import { streamToolCalls, type ToolCallsOptions } from '../../engine/tools/run-tools.ts'
+import { streamToolCalls, type ToolCallsOptions } from '../../engine/tools/run-tool-calls.ts'
 import {
   anyValue,
   asPeer,

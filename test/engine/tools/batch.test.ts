@@ -10,7 +10,7 @@ import {
   foldToolEvents,
   runToolCalls,
   streamToolCalls,
-} from '../../../src/engine/tools/run-tools.ts'
+} from '../../../src/engine/tools/run-tool-calls.ts'
 import type { ToolRun } from '../../../src/engine/tools/tool-run.ts'
 import { collectEvents } from '../../../src/testing/fakes/collect-events.ts'
 import { virtualClock } from '../../../src/testing/fakes/virtual-clock.ts'

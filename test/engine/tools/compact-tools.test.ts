@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Tool } from '../../../src/core/contracts/tool.ts'
 import type { JsonObject } from '../../../src/core/types/json.ts'
 import { helpText, projectTools, toolTable } from '../../../src/engine/tools/compact-tools.ts'
-import { runToolCalls } from '../../../src/engine/tools/run-tools.ts'
+import { runToolCalls } from '../../../src/engine/tools/run-tool-calls.ts'
 import { tool } from '../../../src/engine/tools/tool.ts'
 import { call, simple, textOf } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { onTelemetry } from '../../../src/core/base/on-telemetry.ts'
 import type { TelemetryEvent } from '../../../src/core/base/telemetry.ts'
-import { runToolCalls, streamToolCalls } from '../../../src/engine/tools/run-tools.ts'
+import { runToolCalls, streamToolCalls } from '../../../src/engine/tools/run-tool-calls.ts'
 import { messageText, tool, user, type HandlerOptions, type Tool } from '../../../src/index.ts'
 import { virtualClock, type VirtualClock } from '../../../src/testing/fakes/virtual-clock.ts'
 import { call, deferred, sentence, simple } from './support.ts'

@@ -9,7 +9,7 @@ import {
   runToolCalls,
   streamToolCalls,
   type ToolCallsOptions,
-} from '../../../src/engine/tools/run-tools.ts'
+} from '../../../src/engine/tools/run-tool-calls.ts'
 import { collectEvents } from '../../../src/testing/fakes/collect-events.ts'
 import { virtualClock, type VirtualClock } from '../../../src/testing/fakes/virtual-clock.ts'
 import { call, simple } from './support.ts'

@@ -7,7 +7,7 @@ import type { ToolCall } from '../../../src/core/types/message.ts'
 import { messageOf } from '../../../src/engine/tools/failed-calls.ts'
 import { plainJson } from '../../../src/engine/tools/json.ts'
 import { encodeJson, encodeResult, errorContent } from '../../../src/engine/tools/results.ts'
-import { runToolCalls, type ToolCallsResult } from '../../../src/engine/tools/run-tools.ts'
+import { runToolCalls, type ToolCallsResult } from '../../../src/engine/tools/run-tool-calls.ts'
 import { call, simple } from './support.ts'
 
 class Point {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { askUser, fail, halt } from '../../../src/core/messages/outcomes.ts'
-import { runToolCalls } from '../../../src/engine/tools/run-tools.ts'
+import { runToolCalls } from '../../../src/engine/tools/run-tool-calls.ts'
 import { call, deferred, sentence, simple } from './support.ts'
 
 const echo = simple('echo', (args) => args)
