@@ -172,10 +172,11 @@ function toolsOf(runs: Map<string, number>): readonly Tool[] {
 
 /** One of the commands that are legal now. */
 function legalCommand(world: World, session: Session, choice: number): SessionCommand {
-  const { pendingApprovals, pendingToolCalls, pendingToolCallId: asked } = session
+  const { pendingToolCalls, pendingToolCallId: asked } = session
+  const approvals = Session.pending(session).filter(({ kind }) => kind === 'approval')
   const commands: (() => SessionCommand)[] = [
     () => words(world, asked !== undefined && choice % 2 === 0 ? asked : undefined),
-    ...pendingApprovals.flatMap(({ id }) => [
+    ...approvals.flatMap(({ call: { id } }) => [
       () => approval(world, id),
       () => ({ ...approval(world, id), arguments: { n: choice } }),
       () => denial(world, id),

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { assertNever } from '../../src/core/types/guards.ts'
 import { callMoves, type CallCause, type CallPlace } from '../../src/engine/calls/moves.ts'
 import { callRecords } from '../../src/engine/calls/records.ts'
-import type { CallRecord, Session, SessionCommand, StreamEvent } from '../../src/index.ts'
+import { Session, type CallRecord, type SessionCommand, type StreamEvent } from '../../src/index.ts'
 
 /** Fails if a call moved between two sessions in a way that the table does not have for any of these causes. */
 export function checkMoves(
@@ -90,25 +90,25 @@ export function checkRecords(session: Session): void {
   expect(own.map(({ id }) => id)).toEqual(calls.map(({ id }) => id))
   const waiting = records.filter(({ ticket }) => ticket !== undefined)
   expect(new Set(waiting.map(({ ticket }) => ticket)).size).toBe(waiting.length)
-  const {
-    status,
-    pendingApprovals,
-    pendingToolCalls,
-    pendingToolCallId,
-    moreQuestions = [],
-  } = session
-  const ids = (state: string): readonly string[] =>
-    waiting
-      .filter((record) => record.state === state)
-      .map(({ id }) => id)
-      .toSorted()
-  expect(ids('awaiting_approval')).toEqual(pendingApprovals.map(({ id }) => id).toSorted())
-  expect(ids('awaiting_result')).toEqual(pendingToolCalls.map(({ id }) => id).toSorted())
-  const asking = [
-    ...(pendingToolCallId === undefined ? [] : [pendingToolCallId]),
-    ...moreQuestions.map(({ toolCallId }) => toolCallId),
-  ]
-  expect(ids('asking')).toEqual(asking.toSorted())
+  const { status } = session
+  const pending = Session.pending(session)
+  const states = {
+    question: ['asking'],
+    approval: ['awaiting_approval', 'approved'],
+    result: ['awaiting_result'],
+  }
+  expect(waiting.map(({ ticket }) => ticket).toSorted()).toEqual(
+    pending.map(({ ticket }) => ticket).toSorted(),
+  )
+  for (const { kind, call } of pending) {
+    const record = records.find(({ id }) => id === call.id)
+    expect(states[kind]).toContain(record?.state)
+  }
+  for (const { id, state } of waiting) {
+    if (state === 'awaiting_approval') expect(pending.some(({ call }) => call.id === id)).toBe(true)
+  }
+  const lists = [...session.pendingApprovals, ...session.pendingToolCalls].map(({ id }) => id)
+  expect(pending.map(({ call }) => call.id)).toEqual(expect.arrayContaining(lists))
   // A session at rest has told the model everything, or waits for somebody.
   if (status === 'completed') {
     for (const { id, state, told } of records) {

@@ -3,13 +3,21 @@ import { defined } from '../../core/types/guards.ts'
 import type { ToolCall } from '../../core/types/message.ts'
 import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import type { Session } from '../../core/types/session.ts'
-import { decisionOn, noteOf, ownPlace, questionsOf, sessionCall, unfulfilled } from './places.ts'
+import {
+  cutApprovals,
+  decisionOn,
+  noteOf,
+  ownPlace,
+  questionsOf,
+  sessionCall,
+  unfulfilled,
+} from './places.ts'
 import { ticketOf } from './tickets.ts'
 
 /**
  * What a session waits for, each with its ticket: open questions, then calls that wait for approval, then those whose result the caller
  * submits; each in the order of the calls, those of agents inside calls included. An approved call that could not run because its tool
- * is gone waits for another decision.
+ * is gone waits for another decision, and so does what a run had asked for when it was stopped or failed.
  */
 export function pendingCalls(session: Session): readonly PendingCall[] {
   const again = unfulfilled(session)
@@ -17,7 +25,7 @@ export function pendingCalls(session: Session): readonly PendingCall[] {
   const { pendingApprovals, pendingToolCalls } = session
   return waitsOf(session, {
     questions: questionsOf(session),
-    approvals: unmet === undefined ? pendingApprovals : [...pendingApprovals, unmet],
+    approvals: [...pendingApprovals, ...cutApprovals(session), ...(unmet ? [unmet] : [])],
     results: pendingToolCalls,
   })
 }

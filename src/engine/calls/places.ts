@@ -1,7 +1,7 @@
 import type { CallNote } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import { callOf, type ToolCall } from '../../core/types/message.ts'
-import type { ToolHalt } from '../../core/types/results.ts'
+import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import type { CallDecision, Session } from '../../core/types/session.ts'
 
 /** Where a call inside an agent is. */
@@ -64,6 +64,17 @@ export function unfulfilled(session: Session): string | undefined {
   const decision = decisionOn(session, toolCallId)
   const isApproved = decision?.deny === undefined && decision?.answer === undefined
   return decision && isApproved && !wasStarted(session, toolCallId) ? toolCallId : undefined
+}
+
+/**
+ * The approvals that a run had asked for when it was stopped or failed in the middle of its calls. They wait like others: what is decided
+ * about them holds when the run goes on.
+ */
+export function cutApprovals({ status, run }: Session): readonly PendingApproval[] {
+  if ((status !== 'halted' && status !== 'error') || run?.phase !== 'tools') return []
+  const { requested = [], started, decisions = [] } = run
+  const known = new Set([...started, ...decisions.map(({ call }) => call.id)])
+  return requested.filter(({ id }) => !known.has(id))
 }
 
 /** Whether a call was started, also one inside an agent. */

@@ -71,7 +71,7 @@ import {
   type SessionStatus,
 } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
-import { innerPlace, questionsOf, unfulfilled } from '../calls/places.ts'
+import { cutApprovals, innerPlace, questionsOf, unfulfilled } from '../calls/places.ts'
 import {
   assertSettleOptions,
   notesAfter,
@@ -890,7 +890,8 @@ export function legalOperations(session: Session): readonly Operation[] {
     ...byStatus[status].filter((name) => {
       return name === 'start' ? !isUnsettled(session) : !isEmpty || !asks.has(name)
     }),
-    ...(pendingApprovals.length > 0 || unfulfilled(session) !== undefined
+    ...(pendingApprovals.length + cutApprovals(session).length > 0 ||
+    unfulfilled(session) !== undefined
       ? (['approve', 'deny'] as const)
       : []),
     ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),

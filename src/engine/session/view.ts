@@ -98,7 +98,10 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly content?: Message['content']
   /** The last question that the call asked, and its answer once there is one. With `by`: who answered. */
   readonly question?: CallQuestion
-  /** What somebody decided about the call. With `by`: who; with `tool_arguments`: which arguments, if they are not those of the model. */
+  /**
+   * What somebody decided about the call. With `by`: who; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
+   * if they are not those of the model.
+   */
   readonly approval?: CallApproval
 }
 
@@ -237,11 +240,13 @@ function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows)
 }
 
 function shownApproval(
-  { by, arguments: args, ...approval }: CallApproval,
+  { by, reason, arguments: args, ...approval }: CallApproval,
   shows: Shows,
 ): CallApproval {
   return defined<CallApproval>({
     ...approval,
+    // It was written for the model, which reads it in the result.
+    reason: shows('tool_results') ? reason : undefined,
     by: shows('by') ? by : undefined,
     arguments: shows('tool_arguments') ? args : undefined,
   })
