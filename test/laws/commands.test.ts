@@ -173,9 +173,17 @@ function toolsOf(runs: Map<string, number>): readonly Tool[] {
 /** One of the commands that are legal now. */
 function legalCommand(world: World, session: Session, choice: number): SessionCommand {
   const { pendingToolCalls, pendingToolCallId: asked } = session
-  const approvals = Session.pending(session).filter(({ kind }) => kind === 'approval')
+  const pending = Session.pending(session)
+  const approvals = pending.filter(({ kind }) => kind === 'approval')
+  const questions = pending.filter(({ kind }) => kind === 'question')
   const commands: (() => SessionCommand)[] = [
     () => words(world, asked !== undefined && choice % 2 === 0 ? asked : undefined),
+    ...questions.map(
+      ({ ticket }) =>
+        () =>
+          ({ ...words(world, undefined), answers: ticket }) as SessionCommand,
+    ),
+    () => ({ ...words(world, undefined), answers: null }) as SessionCommand,
     ...approvals.flatMap(({ call: { id } }) => [
       () => approval(world, id),
       () => ({ ...approval(world, id), arguments: { n: choice } }),

@@ -3,6 +3,7 @@ import type { PendingCall, PendingKind } from '../../core/types/call.ts'
 import { assertNever, defined } from '../../core/types/guards.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { askedUnderWay, pendingCalls } from '../../engine/calls/pending.ts'
+import { cutQuestions, questionsOf } from '../../engine/calls/places.ts'
 import { openQuestion, openWait, settledBefore, wasSettled } from '../../engine/calls/settle.ts'
 import type { InboxEntry, SlotTaken } from '../stores/run-store.ts'
 
@@ -48,8 +49,10 @@ function boundMessage(
       ? { command }
       : { command: { ...rest, answers: ticket }, slot: ticket }
   }
+  // What a stopped or failed run had asked is answered only by a message that says so.
+  const isCut = cutQuestions(session).length > 0 && questionsOf(session).length === 0
   const isTaken = inbox.some(({ command: queued }) => queued.type === 'send')
-  const ticket = isTaken ? undefined : questions[0]?.ticket
+  const ticket = isTaken || isCut ? undefined : questions[0]?.ticket
   if (ticket === undefined) return { command: { ...rest, answers: null, implied: true } }
   return { command: { ...rest, answers: ticket, implied: true }, slot: ticket }
 }

@@ -5,6 +5,7 @@ import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import type { Session } from '../../core/types/session.ts'
 import {
   cutApprovals,
+  cutQuestions,
   decisionOn,
   noteOf,
   ownPlace,
@@ -24,7 +25,7 @@ export function pendingCalls(session: Session): readonly PendingCall[] {
   const unmet = again === undefined ? undefined : decisionOn(session, again)?.call
   const { pendingApprovals, pendingToolCalls } = session
   return waitsOf(session, {
-    questions: questionsOf(session),
+    questions: [...questionsOf(session), ...cutQuestions(session)],
     approvals: [...pendingApprovals, ...cutApprovals(session), ...(unmet ? [unmet] : [])],
     results: pendingToolCalls,
   })

@@ -77,6 +77,12 @@ export function cutApprovals({ status, run }: Session): readonly PendingApproval
   return requested.filter(({ id }) => !known.has(id))
 }
 
+/** The questions that a run had asked when it was stopped or failed in the middle of its calls. */
+export function cutQuestions({ status, run }: Session): readonly ToolHalt[] {
+  if ((status !== 'halted' && status !== 'error') || run?.phase !== 'tools') return []
+  return run.halts.filter(({ reason }) => reason === 'ask_user')
+}
+
 /** Whether a call was started, also one inside an agent. */
 function wasStarted(session: Session, toolCallId: string): boolean {
   const place = innerPlace(session, toolCallId)

@@ -71,7 +71,13 @@ import {
   type SessionStatus,
 } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
-import { cutApprovals, innerPlace, questionsOf, unfulfilled } from '../calls/places.ts'
+import {
+  cutApprovals,
+  cutQuestions,
+  innerPlace,
+  questionsOf,
+  unfulfilled,
+} from '../calls/places.ts'
 import {
   assertSettleOptions,
   notesAfter,
@@ -224,11 +230,13 @@ function askedQuestion(
 ): PendingCall | undefined {
   if (answers === null) return undefined
   const open = pendingCalls(session).filter(({ kind }) => kind === 'question')
+  // A question of a run that was cut is asked again when the run goes on: only who names it answers it.
+  const first = questionsOf(session).length > 0 ? open[0] : undefined
   if (answers !== undefined) {
     const asked = open.find(({ ticket }) => ticket === answers)
     return asked ?? (implied === true ? undefined : openQuestion(session, answers))
   }
-  if (toolCallId === undefined) return open[0]
+  if (toolCallId === undefined) return first
   const asked = open.find(({ call }) => call.id === toolCallId)
   if (asked !== undefined) return asked
   const ids = open.map(({ call }) => call.id)
@@ -251,7 +259,8 @@ function answered(
     answered(inner, id, content, settlement),
   )
   if (inside !== undefined) return noted(inside, toolCallId, content)
-  const question = questionsOf(session).find((asked) => asked.toolCallId === toolCallId)
+  const questions = [...questionsOf(session), ...cutQuestions(session)]
+  const question = questions.find((asked) => asked.toolCallId === toolCallId)
   if (question === undefined) return session
   const { question: text = '', options } = question
   const { by, at } = settlement
@@ -356,17 +365,20 @@ function forToolResult(content: Message['content']): {
  * others, those that were started are reported as interrupted, and the rest did not run. So are agents that were under way.
  */
 function said(session: Session, added: readonly Message[]): Session {
-  const { thread, run } = session
+  const { run } = session
   const late = (run?.decisions ?? []).filter((decision) => decision.late === true)
+  const questions = questionsOf(session)
+  const isOpen = (id: string): boolean => questions.some(({ toolCallId }) => toolCallId === id)
+  // A call whose question is open does not run before that is answered. Its placeholder keeps the arguments that were approved.
+  const asking = late.filter(({ call }) => isOpen(call.id))
+  const thread = asking.reduce(withApproved, session.thread)
   // An agent that was stopped in the middle is over: its tools must not act before the model has read the new words.
   const isStopped = ({ id }: ToolCall): boolean =>
     run?.started.includes(id) === true && agentOf(run.inner, id)?.status === 'idle'
-  const decisions = late.filter(({ call }) => !isStopped(call))
+  const decisions = late.filter(({ call }) => !isStopped(call) && !isOpen(call.id))
   const stopped = late.flatMap(({ call }) =>
     isStopped(call) ? toLateMessage(call, interruptedMessage(call.id, 'interrupted')) : [],
   )
-  const questions = questionsOf(session)
-  const isOpen = (id: string): boolean => questions.some(({ toolCallId }) => toolCallId === id)
   const answers: Message[] = []
   const agents = new Set(decisions.map(({ call }) => call.id))
   for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
@@ -415,6 +427,15 @@ function said(session: Session, added: readonly Message[]): Session {
     return place === undefined || isTold(place.callId)
   })
   return withLateCalls(withQuestions(next, open), run, decisions)
+}
+
+/** The thread whose placeholder for the result of a call has the arguments that were approved. */
+function withApproved(thread: Thread, { call }: CallDecision): Thread {
+  const written = callOf(thread, call.id)
+  const at = thread.messages.findLastIndex(({ toolCallId }) => toolCallId === call.id)
+  const message = thread.messages[at]
+  if (written === undefined || message === undefined || !isNotYet(message)) return thread
+  return { ...thread, messages: thread.messages.with(at, notYetFor(written, { call })) }
 }
 
 /** The session of the agent inside a call. */

@@ -313,4 +313,58 @@ describe('a decision', () => {
     expect(refused.status).toBe(403)
     expect(paid).toEqual([])
   })
+
+  test('that was accepted while the run was under way outlives a stop', async () => {
+    const paid: unknown[] = []
+    const slow = tool({
+      name: 'slow',
+      description: '',
+      schema,
+      handler: async (_args, { signal }) => {
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve)
+        })
+        return 'late'
+      },
+    })
+    const both = engineOf(
+      (results) =>
+        results === 0 ? [call('a', 'slow'), call('c', 'pay', { euros: 5 })] : [['text', 'ok']],
+      [slow, pay(paid)],
+    )
+    const { runs } = bench(both)
+    await runs.send('s', 'go')
+    for await (const { event } of runs.follow('s')) {
+      if (event.type === 'approval_requested') break
+    }
+    const asked = runs.approve('s', 'c', { by: 'ada' })
+    await runs.stop('s')
+    await asked
+    const { session } = await runs.wait('s')
+    expect(Session.calls(session).find(({ id }) => id === 'c')).toMatchObject({
+      approval: { decision: 'approved', by: 'ada' },
+    })
+    if (session.status === 'halted') await runs.resume('s')
+    await runs.wait('s')
+    expect(paid).toEqual([{ euros: 5 }])
+  })
+
+  test('is possible about what a stopped run had asked for', async () => {
+    const paid: unknown[] = []
+    const { runs } = bench(engine(paid))
+    const stop = new AbortController()
+    const events = Session.streamStart(engine(paid), 'go', { signal: stop.signal })
+    for await (const event of events) if (event.type === 'approval_requested') stop.abort()
+    const { session } = await events.result
+    expect(session.status).toBe('halted')
+    const [wait] = Session.pending(session)
+    expect(wait).toMatchObject({ kind: 'approval', call: { id: 'c' } })
+    expect(Session.legalOperations(session)).toContain('approve')
+    const decided = Session.approve(session, 'c', { ticket: wait?.ticket })
+    expect(Session.pending(decided)).toEqual([])
+    const { session: after } = await Session.resume(engine(paid), decided)
+    expect(after.status).toBe('completed')
+    expect(paid).toEqual([{ euros: 5 }])
+    await runs.close()
+  })
 })
