@@ -301,7 +301,7 @@ function reasoningIssues(content: Message['content']): readonly Issue[] {
  */
 function withAnswer(session: Session, asking: ToolHalt, content: Message['content']): Session {
   const { toolCallId, question = '', options } = asking
-  const { halts = [], decisions = [] } = session.run ?? {}
+  const { halts = [], decisions = [], started = [] } = session.run ?? {}
   const isOf = ({ call }: CallDecision): boolean => call.id === toolCallId
   const known = decisions.find((decision) => decision.late === true && isOf(decision))?.call
   const late = isLate(session.thread, toolCallId)
@@ -310,6 +310,8 @@ function withAnswer(session: Session, asking: ToolHalt, content: Message['conten
   const others = decisions.filter((decision) => !isOf(decision))
   const rest = withRun(session, {
     halts: halts.filter((halt) => halt.toolCallId !== toolCallId),
+    // Its handler has returned, with the question.
+    started: started.filter((id) => id !== toolCallId),
     decisions: others.length === 0 ? undefined : others,
   })
   const asked = withQuestions(
