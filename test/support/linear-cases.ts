@@ -1602,6 +1602,15 @@ grows(
   (n) => Session.stringify(saved(n)),
   (text) => Session.parse(text),
 )
+/** A session of a file that says of every call that it waits. */
+const waiting = (n: number): Session => {
+  const session = saved(n)
+  const pendingApprovals = session.thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  return { ...session, status: 'awaiting_approval', pendingApprovals }
+}
+grows('Session.pending: many calls that wait', 30, waiting, (session) => Session.pending(session))
+grows('Session.calls: many calls that wait', 30, waiting, (session) => Session.calls(session))
+grows('toView: many calls that wait', 30, waiting, (session) => toView(session))
 grows(
   'Session.parse: a long context',
   100,

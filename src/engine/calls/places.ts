@@ -1,6 +1,6 @@
 import type { CallNote } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
-import { callOf, type ToolCall } from '../../core/types/message.ts'
+import type { Thread, ToolCall } from '../../core/types/message.ts'
 import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
 import type { CallDecision, Session } from '../../core/types/session.ts'
 
@@ -15,11 +15,11 @@ export interface InnerPlace {
 
 /** The agent that has a call with this id, which is `outer/inner`; `undefined` for a call of the session itself. */
 export function innerPlace(session: Session, id: string): InnerPlace | undefined {
-  if (callOf(session.thread, id) !== undefined) return undefined
+  if (callsOf(session.thread).has(id)) return undefined
   for (const [callId, inner] of Object.entries(session.run?.inner ?? {})) {
     const own = id.slice(callId.length + 1)
     if (!id.startsWith(`${callId}/`)) continue
-    const isKnown = callOf(inner.thread, own) !== undefined || innerPlace(inner, own) !== undefined
+    const isKnown = callsOf(inner.thread).has(own) || innerPlace(inner, own) !== undefined
     if (isKnown) return { callId, session: inner, id: own }
   }
   return undefined
@@ -28,9 +28,22 @@ export function innerPlace(session: Session, id: string): InnerPlace | undefined
 /** The last call with this id, in the session or in an agent of it. */
 export function sessionCall(session: Session, id: string): ToolCall | undefined {
   const place = innerPlace(session, id)
-  const call = place ? sessionCall(place.session, place.id) : callOf(session.thread, id)
+  const call = place ? sessionCall(place.session, place.id) : callsOf(session.thread).get(id)
   return call && { ...call, id }
 }
+
+/** The last call with each id. A thread is searched once, however many of its calls wait. */
+function callsOf(thread: Thread): ReadonlyMap<string, ToolCall> {
+  let calls = known.get(thread)
+  if (calls === undefined) {
+    const all = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
+    calls = new Map(all.map((call) => [call.id, call]))
+    known.set(thread, calls)
+  }
+  return calls
+}
+
+const known = /* @__PURE__ */ new WeakMap<Thread, ReadonlyMap<string, ToolCall>>()
 
 /** The session whose thread has a call, and the id of the call in it: for a call of an agent, those of the agent. */
 export function ownPlace(session: Session, id: string): Pick<InnerPlace, 'session' | 'id'> {
