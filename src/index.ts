@@ -302,7 +302,6 @@ export type {
 } from './core/types/request.ts'
 export type {
   CallApproval,
-  CallNote,
   CallQuestion,
   CallState,
   CallTold,
@@ -310,7 +309,6 @@ export type {
   PendingKind,
 } from './core/types/call.ts'
 export type {
-  CallDecision,
   CallRecord,
   RunProgress,
   SessionCommand,

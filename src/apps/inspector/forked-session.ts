@@ -3,8 +3,11 @@ import { refusal } from '../../core/schema/checks.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Message } from '../../core/types/message.ts'
-import type { CallDecision, RunProgress, Session } from '../../core/types/session.ts'
-import { notesAfter } from '../../engine/calls/settle.ts'
+import type { SavedCall, Session } from '../../core/types/session.ts'
+import { hasLeft } from '../../engine/calls/decided.ts'
+import { withLists } from '../../engine/calls/pending.ts'
+import { hasAnswer } from '../../engine/calls/places.ts'
+import { goneCall, mapCalls } from '../../engine/calls/settle.ts'
 import { createSession, rewound } from '../../engine/session/changes.ts'
 import type { ForkChanges, ForkOrigin, ForkRequest } from './api.ts'
 
@@ -42,18 +45,11 @@ export function forkedSession(
  * Then the tools of the fork say it.
  */
 function withoutStarts(session: Session): Session {
-  if (session.run === undefined) return session
-  const { starts: _starts, ...run } = session.run
-  return { ...session, run: defined<RunProgress>({ ...run, inner: eachInner(run, withoutStarts) }) }
-}
-
-/** The agents inside the calls of a run, each changed in the same way. */
-function eachInner(
-  { inner }: RunProgress,
-  change: (session: Session) => Session,
-): RunProgress['inner'] {
-  if (inner === undefined) return undefined
-  return Object.fromEntries(Object.entries(inner).map(([id, one]) => [id, change(one)]))
+  const calls = mapCalls(session.calls, (saved) => {
+    const { startedAt: _at, timeoutMs: _timeout, idempotent: _flag, inner, ...rest } = saved
+    return inner === undefined ? rest : { ...rest, inner: withoutStarts(inner) }
+  })
+  return defined<Session>({ ...session, calls })
 }
 
 /**
@@ -61,29 +57,18 @@ function eachInner(
  * is judged anew. Agents go on where they were, and inside of them the same holds.
  */
 export function askingAgain(session: Session): Session {
-  const { run } = session
-  if (run === undefined) return session
-  const { decisions = [], inner, results = [], halts } = run
-  const runsNothing = ({ call, deny }: CallDecision): boolean =>
-    deny !== undefined ||
-    Object.hasOwn(inner ?? {}, call.id) ||
-    [...results, ...halts].some(({ toolCallId }) => toolCallId === call.id)
-  const kept = decisions.filter(runsNothing)
-  // The model knows already that these have no result yet: they wait, and the run goes on.
-  const late = decisions.filter((one) => one.late === true && !runsNothing(one))
-  const asked = new Set(decisions.filter((one) => !runsNothing(one)).map(({ call }) => call.id))
-  return defined<Session>({
-    ...session,
-    calls: notesAfter(session.calls, (id) => !asked.has(id)),
-    pendingApprovals: [...session.pendingApprovals, ...late.map(({ call }) => call)],
-    run: defined<RunProgress>({
-      ...run,
-      started: [],
-      starts: undefined,
-      decisions: kept.length === 0 ? undefined : kept,
-      inner: eachInner(run, askingAgain),
-    }),
-  })
+  return withLists(defined<Session>({ ...session, calls: mapCalls(session.calls, askedAgain) }))
+}
+
+function askedAgain(saved: SavedCall): SavedCall | undefined {
+  const { state, told, inner, settled } = saved
+  if (inner !== undefined) return { ...saved, inner: askingAgain(inner) }
+  const isAnswered = state === 'asking' && hasAnswer(saved)
+  const wouldRun = state === 'approved' || state === 'running' || isAnswered
+  if (!wouldRun || hasLeft(saved)) return saved
+  // The model knows already that it has no result yet: it waits, and the run goes on.
+  if (told === 'placeholder') return defined<SavedCall>({ state: 'awaiting_approval', told, settled })
+  return goneCall(saved)
 }
 
 /** A session that runs in another process is rewound like one that rests. */

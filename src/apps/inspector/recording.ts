@@ -1,4 +1,5 @@
 import type { ErrorData } from '../../core/types/error-data.ts'
+import { settledCall } from '../../engine/calls/settle.ts'
 import {
   isModelEvent,
   type HandlerSignal,
@@ -174,17 +175,6 @@ export function forkCommand(command: SessionCommand, origin: Session): SessionCo
   // One that named no question answered the first that was open.
   const toolCallId = implied === true ? undefined : settledCall(origin, answers)
   return defined<SessionCommand>({ ...given, answers: undefined, toolCallId })
-}
-
-/** The call that kept a ticket, in the session or in an agent of it. */
-function settledCall({ calls = {}, run }: Session, ticket: string): string | undefined {
-  const own = Object.entries(calls).find(([, { settled }]) => settled.includes(ticket))
-  if (own !== undefined) return own[0]
-  for (const [callId, inner] of Object.entries(run?.inner ?? {})) {
-    const id = settledCall(inner, ticket)
-    if (id !== undefined) return `${callId}/${id}`
-  }
-  return undefined
 }
 
 /** The script that answers what a call was answered. */

@@ -12,7 +12,8 @@ import {
 import type { Session } from '../../core/types/session.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { isUsersOwn } from '../../engine/model-call/view-event.ts'
-import { waitingEvents, waits } from '../../engine/session/inner.ts'
+import { waits } from '../../engine/calls/pending.ts'
+import { waitingEvents } from '../../engine/session/inner.ts'
 import { toolParts } from './from-ui-messages.ts'
 import {
   chunkFold,
@@ -116,7 +117,7 @@ function approvedIn({ calls = {} }: Session): Map<string, GivenApproval> {
   return new Map(
     Object.entries(calls).flatMap(([toolCallId, { approval, settled }]) => {
       // A call is approved before it asks anything.
-      const [id = toolCallId] = settled
+      const [id = toolCallId] = settled ?? []
       return approval?.decision === 'approved' ? [[toolCallId, { id, approved: true }]] : []
     }),
   )

@@ -2,13 +2,13 @@ import { canonicalJson } from '../../core/base/digest.ts'
 import { SessionError } from '../../core/errors/errors.ts'
 import { ownContent } from '../../core/messages/tool-messages.ts'
 import { json } from '../../core/schema/checks.ts'
-import type { CallNote, PendingCall, PendingKind } from '../../core/types/call.ts'
+import type { PendingCall, PendingKind } from '../../core/types/call.ts'
 import { isObject } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { askedUnderWay, pendingCalls } from '../../engine/calls/pending.ts'
-import { decisionOn, noteOf, ownPlace, sessionCall } from '../../engine/calls/places.ts'
+import { agentsOf, savedAt, sessionCall } from '../../engine/calls/places.ts'
 import { openWait, settledBefore } from '../../engine/calls/settle.ts'
 import {
   acceptedBy,
@@ -232,9 +232,10 @@ function lostIn(
   const hasTicket = (tickets.question ?? decision?.ticket) !== undefined
   if (open === undefined && !hasTicket) return []
   if (sessionCall(session, toolCallId) === undefined) return []
-  const { note, decision: decided } = settledOf(session, toolCallId)
+  const saved = savedAt(session, toolCallId)
+  const decided = saved?.approval?.decision
   const isKnown = (ticket: string | undefined): boolean =>
-    ticket !== undefined && note?.settled.includes(ticket) === true
+    ticket !== undefined && saved?.settled?.includes(ticket) === true
   if (decision !== undefined) {
     const { ticket = '', approved } = decision
     const isSame = decided === undefined || decided === (approved ? 'approved' : 'denied')
@@ -257,11 +258,11 @@ function lostIn(
     return [{ command, error: refusedTicket(session, 'question', toolCallId, ticket ?? '') }]
   }
   // An output of a call that has asked may be the result of its handler.
-  const answer = note?.question?.answer
-  const isLast = note?.settled.at(-1) === ticket
+  const answer = saved?.question?.answer
+  const isLast = saved?.settled?.at(-1) === ticket
   if (ticket === undefined || answer === undefined || !isLast || output.value === null) return []
   const isOwn = written(output.value) === messageText({ role: 'user', content: answer })
-  const isPlain = note?.question?.options?.['resume'] !== true
+  const isPlain = saved?.question?.options?.['resume'] !== true
   if (isOwn || !isPlain || isResultOf(session, shown)) return []
   return [{ command, error: settledBefore(session, 'question', toolCallId) }]
 }
@@ -280,18 +281,6 @@ export function refusedTicket(
     throw error
   }
   return settledBefore(session, kind, id)
-}
-
-/** How somebody settled what a call waited for. */
-function settledOf(
-  session: Session,
-  id: string,
-): { readonly note?: CallNote | undefined; readonly decision?: 'approved' | 'denied' | undefined } {
-  const own = ownPlace(session, id)
-  const note = noteOf(own.session, own.id)
-  const made = decisionOn(session, id)
-  const now = made && (made.deny === undefined ? 'approved' : 'denied')
-  return { note, decision: note?.approval?.decision ?? now }
 }
 
 /** Whether the output that a page shows is the result that the session has. */
@@ -338,16 +327,13 @@ export interface SettledTicket {
 }
 
 /** What was settled by a ticket, in the session or in an agent that is under way in it; `undefined` if nothing was. */
-export function settledTicket(
-  { calls = {}, run }: Session,
-  ticket: string,
-): SettledTicket | undefined {
-  for (const [toolCallId, { settled, question, approval }] of Object.entries(calls)) {
-    if (!settled.includes(ticket)) continue
+export function settledTicket(session: Session, ticket: string): SettledTicket | undefined {
+  for (const [toolCallId, { settled, question, approval }] of Object.entries(session.calls ?? {})) {
+    if (settled?.includes(ticket) !== true) continue
     const answer = settled.at(-1) === ticket ? question?.answer : undefined
     return { toolCallId, answer, isApproval: approval !== undefined && answer === undefined }
   }
-  for (const [callId, inner] of Object.entries(run?.inner ?? {})) {
+  for (const [callId, inner] of agentsOf(session)) {
     const found = settledTicket(inner, ticket)
     if (found !== undefined) return { ...found, toolCallId: `${callId}/${found.toolCallId}` }
   }

@@ -3,12 +3,13 @@ import {
   itemsOf,
   noItems,
   sharedList,
-  withItem,
+  withKeyed,
   type SharedList,
 } from '../base/shared-list.ts'
 import { errorFromJSON } from '../errors/error-json.ts'
 import { isAllmError, type AllmError } from '../errors/errors.ts'
-import { interruptedMessage } from '../messages/tool-messages.ts'
+import { interruptedMessage, resultState } from '../messages/tool-messages.ts'
+import type { CallState, CallTold } from '../types/call.ts'
 import type { ErrorData } from '../types/error-data.ts'
 import type { InterruptedReason, ModelEvent, StreamEvent } from '../types/events.ts'
 import { assertNever, defined } from '../types/guards.ts'
@@ -21,15 +22,8 @@ import {
   type ToolCall,
 } from '../types/message.ts'
 import type { AnswerUsage, ModelResponse, Usage } from '../types/response.ts'
-import type {
-  ChatOutcome,
-  ChatStep,
-  HaltedReason,
-  PartialResult,
-  PendingApproval,
-  ToolHalt,
-} from '../types/results.ts'
-import type { AnswerFacts, CallStart, Session, StoredResult } from '../types/session.ts'
+import type { ChatOutcome, ChatStep, HaltedReason, PartialResult } from '../types/results.ts'
+import type { AnswerFacts, SavedCall, Session } from '../types/session.ts'
 import type { Warning } from '../types/warning.ts'
 import {
   addImage,
@@ -74,41 +68,34 @@ export interface Collector extends MessageDraft {
   error: ErrorData | undefined
   /** A message was started and its step is not completed. */
   active: boolean
-  /** The calls of this step whose handlers were started. */
-  started: readonly string[]
-  /** What is known of those starts. */
-  starts: readonly CallStart[]
-  /** The results of this step that are not a message yet. */
-  results: readonly StoredResult[]
-  /** The tool messages of this step, in the order of arrival. */
-  toolMessages: readonly Message[]
-  /** A message for each call of the answer, in the order of the calls: its result, or the mark that stands for it. */
-  tail: SharedList<Message>
-  /** The halts of this step, in the order of arrival. */
-  halts: readonly ToolHalt[]
-  /** The calls of this step that wait for approval, in the order of arrival. */
-  requested: readonly PendingApproval[]
-  /** The questions of the last completed step, in the order of its calls. */
-  questions: readonly ToolHalt[]
-  /** The other halts of the last completed step, in the order of its calls. */
-  halted: readonly ToolHalt[]
-  /** The calls of the last completed step that wait for approval, in the order of its calls. */
-  approvals: readonly PendingApproval[]
+  /** The calls of the answer under way, or of the last completed step, in the order of the answer. */
+  records: SharedList<FoldedCall>
+  /** The calls of earlier answers that have no result, or that somebody was asked about. */
+  earlier: readonly FoldedCall[]
   /** The number of completed answers. */
   answers: number
   steps: readonly ChatStep[]
   /** Why the loop ends, as in its last step. */
   haltedReason: HaltedReason | undefined
   result: ChatOutcome | undefined
-  /** The agents inside calls that have no result yet. They outlive the step of their call. */
-  inner: readonly InnerRun[]
   /** What the agents inside calls have used since the run was entered, answer by answer. */
   innerAnswers?: readonly AnswerUsage[]
 }
 
+/** A call as the events of a run have left it. */
+export interface FoldedCall extends Omit<SavedCall, 'inner'> {
+  readonly id: string
+  readonly state: CallState
+  readonly told: CallTold
+  /** The message behind its answer: its result, or the placeholder of its question. */
+  readonly message?: Message
+  /** The message that stands for it until then. */
+  readonly mark?: Message
+  readonly inner?: InnerRun
+}
+
 /** The run of an agent inside a call. */
 export interface InnerRun {
-  readonly callId: string
   /** The session that the inner run goes on from. */
   readonly base: Session
   /** The fold of its events since. */
@@ -129,14 +116,11 @@ export function createCollector(thread: Thread = { messages: [], metadata: {} })
     ...noMessage(),
     spent: {},
     error: undefined,
-    questions: none,
-    halted: none,
-    approvals: none,
+    earlier: none,
     answers: 0,
     steps: none,
     haltedReason: undefined,
     result: undefined,
-    inner: none,
   }
 }
 
@@ -149,13 +133,7 @@ function noMessage() {
     warnings: none,
     end: undefined,
     active: false,
-    started: none,
-    starts: none,
-    results: none,
-    toolMessages: none,
-    tail: noItems,
-    halts: none,
-    requested: none,
+    records: noItems,
   } satisfies Partial<Collector>)
 }
 
@@ -185,15 +163,15 @@ export function foldModelEvent(state: Collector, event: ModelEvent): void {
       return
     case 'tool_call_started':
       openCall(state, event.id, event.name)
-      markCalls(state)
+      addRecord(state)
       return
     case 'tool_call_delta':
       growCall(state, event.id, event.argumentsDelta)
-      markCalls(state)
+      addRecord(state)
       return
     case 'tool_call_completed':
       setCall(state, event.call)
-      markCalls(state)
+      addRecord(state)
       return
     case 'image_completed':
       addImage(state, event.image)
@@ -220,9 +198,8 @@ type Completed = Extract<StreamEvent, { type: 'message_completed' }>
 
 function startMessage(state: Collector, event: Started): void {
   clearMessage(state)
+  leaveCalls(state)
   state.active = true
-  state.questions = none
-  state.approvals = none
   state.requestId = event.requestId
   state.provider = event.provider
   state.id = event.id
@@ -237,28 +214,62 @@ function completeMessage(state: Collector, event: Completed): void {
   state.end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata, output })
   state.active = true
   state.answers++
-  if (message.toolCalls !== undefined) state.tail = tailOf(state)
+  if (message.toolCalls !== undefined || state.records.length > 0) {
+    state.records = recordsOf(currentMessage(state), state)
+  }
   // The latest count of each field wins.
   if (event.usage !== undefined) state.usage = { ...state.usage, ...event.usage }
 }
 
-/** Marks a call that was just added. The marks are made once, so that a session costs no more for many calls than for one. */
-function markCalls(state: Collector): void {
-  const at = state.tail.length
+/** Adds the record of a call that was just added to the answer, so that a session costs no more for many calls than for one. */
+function addRecord(state: Collector): void {
+  const at = state.records.length
   const added = at < state.calls.length ? itemAt(state.calls, at) : undefined
   if (added === undefined) return
-  state.tail = withItem(state.tail, at, interruptedMessage(added.id, 'interrupted'))
+  state.records = withKeyed(state.records, at, proposed(added.id), idOf)
 }
 
-/** The messages after the answer as it is now. */
-export function tailOf(state: Collector): SharedList<Message> {
-  return sharedList(
-    callMessages(state, currentMessage(state).toolCalls ?? none, 'interrupted', noCalls),
-  )
+/** A call that the model made, and about which nothing is known. */
+export function proposed(id: string): FoldedCall {
+  return { id, state: 'proposed', told: 'no', mark: interruptedMessage(id, 'interrupted') }
+}
+
+/** The id of a record. */
+export function idOf({ id }: FoldedCall): string {
+  return id
+}
+
+/** The records of the calls of a message: those that are known, and new ones. */
+function recordsOf({ toolCalls = none }: Message, { records }: Collector): SharedList<FoldedCall> {
+  const known = new Map(itemsOf(records).map((record) => [record.id, record]))
+  return sharedList(toolCalls.map(({ id }) => known.get(id) ?? proposed(id)))
+}
+
+/** A model is asked: of the calls before, those are kept that have no result, or that somebody was asked about. */
+function leaveCalls(state: Collector): void {
+  const { records, earlier } = state
+  if (records.length === 0) return
+  const kept = itemsOf(records).filter((record) => isOpenCall(record) || isNoted(record))
+  state.earlier = [...earlier, ...kept]
+  state.records = noItems
+}
+
+/** Whether a call has no result yet, and something is known of it. */
+function isOpenCall({ state, told }: FoldedCall): boolean {
+  return told !== 'result' && state !== 'proposed'
+}
+
+/** Whether somebody was asked about a call. */
+export function isNoted({
+  settled,
+  approval,
+  question,
+}: Pick<SavedCall, 'settled' | 'approval' | 'question'>): boolean {
+  return settled !== undefined || approval !== undefined || question !== undefined
 }
 
 /**
- * Clears the message under way and its tools. Completed steps stay.
+ * Clears the message under way. Completed steps stay, and so do the records of its calls.
  *
  * Written out, because it is done between the first byte of an answer and its first event: `Object.assign` takes four microseconds there.
  */
@@ -269,27 +280,30 @@ export function clearMessage(state: Collector): void {
   state.warnings = none
   state.end = undefined
   state.active = false
-  state.started = none
-  state.starts = none
-  state.results = none
-  state.toolMessages = none
-  state.tail = noItems
-  state.halts = none
-  state.requested = none
 }
 
-/** The state of a run that goes on in the middle of a step: its answer is complete, and some of its calls may be answered. */
+/**
+ * The state of a run that goes on in the middle of a step: its answer is complete, and some of its calls may be answered. A call is known by
+ * its record, or by the message behind the answer.
+ */
 export function midStep(
   thread: Thread,
   answer: AnswerFacts,
   message: Message,
-  toolMessages: readonly Message[] = none,
+  recordOf: (call: ToolCall) => FoldedCall,
 ): Collector {
   const { requestId, provider, id, model, usage, warnings = none } = answer
   const { finishReason, rawFinishReason, metadata } = answer
   const end = defined<MessageEnd>({ message, finishReason, rawFinishReason, metadata })
   const known = { requestId, provider, id, model, usage, warnings, agent: message.agent }
-  return { ...createCollector(thread), ...known, active: true, end, toolMessages }
+  const records = sharedList((message.toolCalls ?? none).map(recordOf))
+  return { ...createCollector(thread), ...known, active: true, end, records }
+}
+
+/** The record of a call that is known by the message behind its answer only. */
+export function recordBy(id: string, message: Message | undefined): FoldedCall {
+  if (message === undefined) return proposed(id)
+  return { ...proposed(id), state: resultState(message), told: 'result', message }
 }
 
 /** A response, with the validated answer that its last event had. */
@@ -361,29 +375,23 @@ export function partialMessages(
   const isKept = message.content.length > 0 || message.finishReason !== undefined
   if (calls.length === 0) return isKept ? [message] : []
   const reason = interruptedReason(state)
-  const { tail } = state
-  const known = reason === 'interrupted' && open.size === 0 && tail.length === calls.length
-  return [message, ...(known ? itemsOf(tail) : callMessages(state, calls, reason, open))]
+  return [message, ...callMessages(state, calls, reason, open)]
 }
 
 /** A message for each call: its result, or a mark. */
 function callMessages(
-  { toolMessages, tail }: Collector,
+  { records }: Collector,
   calls: readonly ToolCall[],
   reason: InterruptedReason,
   open: ReadonlySet<string>,
 ): readonly Message[] {
-  const answers = new Map(toolMessages.map((answer) => [answer.toolCallId, answer]))
-  const messages: Message[] = []
-  calls.forEach(({ id }, index) => {
-    const answer = answers.get(id)
-    const mark = itemAt(tail, index)
-    if (answer !== undefined) messages.push(answer)
-    else if (open.has(id)) return
-    else if (reason === 'interrupted' && mark?.toolCallId === id) messages.push(mark)
-    else messages.push(interruptedMessage(id, reason))
+  const known = itemsOf(records)
+  return calls.flatMap(({ id }, index) => {
+    const { message, mark } = known[index] ?? {}
+    if (message !== undefined) return message
+    if (open.has(id)) return []
+    return reason === 'interrupted' && mark !== undefined ? mark : interruptedMessage(id, reason)
   })
-  return messages
 }
 
 const noCalls: ReadonlySet<string> = new Set()

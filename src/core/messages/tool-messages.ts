@@ -1,3 +1,4 @@
+import type { CallState } from '../types/call.ts'
 import type { InterruptedReason } from '../types/events.ts'
 import { isObject, parseJson } from '../types/guards.ts'
 import type { JsonObject } from '../types/json.ts'
@@ -180,6 +181,17 @@ export function notRunMessage(toolCallId: string): Message {
     error: 'the run was interrupted before this call was started, and it was not run',
   })
   return { ...interruptedMessage(toolCallId, 'interrupted'), content }
+}
+
+/** The state of a call whose result is a message. A placeholder of a question that nobody will answer is none. */
+export function resultState({ metadata = {} }: Message): CallState {
+  if (metadata['denied'] === true) return 'denied'
+  if (metadata['interrupted'] === true) {
+    const reason = metadata['reason']
+    return reason === 'length' || reason === 'content_filter' ? 'failed' : 'interrupted'
+  }
+  if (metadata['askUser'] === true) return 'interrupted'
+  return metadata['isError'] === true ? 'failed' : 'done'
 }
 
 const unsure = 'it may have taken effect; do not repeat it without checking'

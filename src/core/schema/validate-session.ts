@@ -1,10 +1,5 @@
 import { maxTraceLength } from '../base/telemetry.ts'
-import {
-  maxAuthorLength,
-  type CallApproval,
-  type CallNote,
-  type CallQuestion,
-} from '../types/call.ts'
+import { callStates, maxAuthorLength, type CallApproval, type CallQuestion } from '../types/call.ts'
 import { errorKinds, type CauseData, type ErrorData, type Issue } from '../types/error-data.ts'
 import { assertNever } from '../types/guards.ts'
 import { finishReasons } from '../types/response.ts'
@@ -13,11 +8,11 @@ import {
   sessionStatuses,
   sessionVersion,
   type AnswerFacts,
-  type CallDecision,
-  type CallStart,
+  type CallHalt,
+  type CallResult,
   type RunProgress,
+  type SavedCall,
   type Session,
-  type StoredResult,
 } from '../types/session.ts'
 import {
   between,
@@ -32,7 +27,6 @@ import {
   must,
   oneOf,
   recordOf,
-  shape,
   shapeOf,
   someText,
   text,
@@ -70,8 +64,8 @@ export const runResultProblem =
   'must be a session, not what a run of one gave: pass its `session`, as in `const { session } = await Session.start(…)`'
 
 const version: Check = must(
-  `a version from 1 to ${sessionVersion} (a newer one needs a newer allm-ts)`,
-  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= sessionVersion,
+  `${sessionVersion} (an older session is read with Session.parse, and a newer one needs a newer allm-ts)`,
+  (value) => value === sessionVersion,
 )
 
 const errorNames = { kind: oneOf(errorKinds), reason: someText, message: text }
@@ -90,13 +84,15 @@ const errorFacts = {
   issues: listOf(shapeOf<Issue>({ path: text, problem: text }, {})),
 }
 
-const error = shapeOf<ErrorData>(errorNames, {
+/** The check of an error as data. */
+export const error: Check = shapeOf<ErrorData>(errorNames, {
   ...errorFacts,
   partial: json,
   causes: listOf(shapeOf<CauseData>(errorNames, errorFacts)),
 })
 
-const halt = shapeOf<ToolHalt>(
+/** The check of a halt. */
+export const halt: Check = shapeOf<ToolHalt>(
   { reason: someText, toolCallId: someText },
   { result: json, question: text, options: jsonObject, error },
 )
@@ -118,27 +114,18 @@ const answer = shapeOf<AnswerFacts>(
   },
 )
 
-const storedResult = shapeOf<StoredResult>(
-  { toolCallId: someText },
-  {
-    value: json,
-    parts: must('true', (value) => value === true),
-    error,
-    question: shape({ question: text, options: jsonObject }),
-    haltReason: someText,
-  },
-)
+const truth: Check = must('true', (value) => value === true)
 
-const callStart = shapeOf<CallStart>(
-  // The clock of an engine may count from any moment.
-  { toolCallId: someText, at: between(-Number.MAX_VALUE, Number.MAX_VALUE) },
-  { timeoutMs, idempotent: must('true', (value) => value === true) },
-)
-
-const decision = shapeOf<CallDecision>(
-  { call: toolCall },
-  { deny: text, answer: content, late: must('true', (value) => value === true) },
-)
+/** The check of what a handler has left: its value, its question or its word for `halt`. */
+export const callResultShape: Readonly<Record<keyof CallResult, Check>> = {
+  value: json,
+  parts: truth,
+  question: shapeOf<NonNullable<CallResult['question']>>(
+    { question: text, options: jsonObject },
+    { expiresInMs: between(0, Number.MAX_VALUE) },
+  ),
+  haltReason: someText,
+}
 
 const author = must(
   `a text of at most ${maxAuthorLength} characters`,
@@ -147,21 +134,18 @@ const author = must(
 
 const milliseconds = must('a number of milliseconds', Number.isFinite)
 
-const callNote = shapeOf<CallNote>(
-  { settled: listOf(someText) },
-  {
-    approval: shapeOf<CallApproval>(
-      { decision: oneOf(['approved', 'denied']) },
-      { by: author, at: milliseconds, reason: text, arguments: jsonObject },
-    ),
-    question: shapeOf<CallQuestion>(
-      { text },
-      { options: jsonObject, answer: content, by: author, at: milliseconds },
-    ),
-  },
+const approval = shapeOf<CallApproval>(
+  { decision: oneOf(['approved', 'denied']) },
+  { by: author, at: milliseconds, reason: text, arguments: jsonObject },
 )
 
-const pendingApproval = shapeOf<PendingApproval>(
+const question = shapeOf<CallQuestion>(
+  { text },
+  { options: jsonObject, answer: content, by: author, at: milliseconds },
+)
+
+/** The check of an approval that somebody is asked for. */
+export const pendingApproval: Check = shapeOf<PendingApproval>(
   { id: someText, name: someText, arguments: jsonObject },
   { rawArguments: text, opaque: json, reason: text },
 )
@@ -169,26 +153,29 @@ const pendingApproval = shapeOf<PendingApproval>(
 /** How deep sessions may be inside of one another. A run is refused long before, unless its agents are told otherwise. */
 export const maxInnerDepth = 16
 
-/** The problems of the sessions of agents, by the calls that they are in. */
-const innerSessions =
-  (depth: number): Check =>
-  (value) => {
-    if (depth < maxInnerDepth) return recordOf((member) => sessionIssues(member, depth + 1))(value)
-    return [{ path: '', problem: `is inside of ${depth} other sessions, which is the limit` }]
-  }
-
 /** The checks of sessions, by their depth. They are made when they are needed. */
 const sessions: Check[] = []
 
 function sessionIssues(value: unknown, depth: number): readonly Issue[] {
-  const issues = (sessions[depth] ??= sessionAt(depth))(value)
-  return isPlainObject(value) ? join(issues, statusIssues(value)) : issues
+  return (sessions[depth] ??= sessionAt(depth))(value)
 }
 
 function sessionAt(depth: number): Check {
-  return shapeOf<Session>(
+  const run = shapeOf<RunProgress>(runNeeds, runMay)
+  return sessionShape({ version, run, calls: recordOf(callAt(depth)) })
+}
+
+interface OwnChecks {
+  readonly version: Check
+  readonly run: Check
+  readonly calls?: Check
+}
+
+/** The check of a session, given the checks of what only the library reads. */
+export function sessionShape({ version: form, ...own }: OwnChecks): Check {
+  const shaped = shapeOf<Omit<Session, 'calls' | 'run'>>(
     {
-      version,
+      version: form,
       id: someText,
       status: oneOf(sessionStatuses),
       thread: openThread,
@@ -204,42 +191,73 @@ function sessionAt(depth: number): Check {
       moreQuestions: listOf(halt),
       haltedReason: someText,
       error,
-      calls: recordOf(callNote),
-      run: runAt(depth),
+      ...own,
+    },
+  )
+  return (value) => (isPlainObject(value) ? join(shaped(value), statusIssues(value)) : shaped(value))
+}
+
+/** The checks of the required members of `run`. */
+export const runNeeds: Readonly<Record<'mode' | 'turns' | 'phase', Check>> = {
+  mode: oneOf(['auto', 'manual']),
+  turns: nonNegativeInteger,
+  phase: oneOf(['model', 'tools', 'waiting', 'between']),
+}
+
+/** The checks of its other members. */
+export const runMay: Readonly<
+  Record<Exclude<keyof RunProgress, 'mode' | 'turns' | 'phase'>, Check>
+> = {
+  attempts: nonNegativeInteger,
+  takeOvers: nonNegativeInteger,
+  trace: must(
+    `a text of at most ${maxTraceLength} characters`,
+    (value) => typeof value === 'string' && value.length <= maxTraceLength,
+  ),
+  answer,
+  usage: jsonObject,
+  told: jsonObject,
+  agent: agentName,
+  silent: truth,
+  haltResult: json,
+  late: listOf(validateMessage),
+}
+
+function callAt(depth: number): Check {
+  return shapeOf<SavedCall>(
+    {},
+    {
+      state: oneOf(callStates),
+      told: oneOf(['no', 'placeholder', 'result']),
+      settled: listOf(someText),
+      approval,
+      question,
+      reason: text,
+      since: milliseconds,
+      expiresAt: milliseconds,
+      // The clock of an engine may count from any moment.
+      startedAt: milliseconds,
+      timeoutMs,
+      idempotent: truth,
+      endedAt: milliseconds,
+      result: shapeOf<CallResult>({}, callResultShape),
+      error,
+      halt: shapeOf<CallHalt>({ reason: someText }, { result: json, error }),
+      inner: insideOf(depth, sessionIssues),
+      rests: truth,
     },
   )
 }
 
-function runAt(depth: number): Check {
-  return shapeOf<RunProgress>(
-    {
-      mode: oneOf(['auto', 'manual']),
-      turns: nonNegativeInteger,
-      phase: oneOf(['model', 'tools', 'waiting', 'between']),
-      started: listOf(someText),
-      halts: listOf(halt),
-    },
-    {
-      attempts: nonNegativeInteger,
-      takeOvers: nonNegativeInteger,
-      trace: must(
-        `a text of at most ${maxTraceLength} characters`,
-        (value) => typeof value === 'string' && value.length <= maxTraceLength,
-      ),
-      answer,
-      usage: jsonObject,
-      told: jsonObject,
-      starts: listOf(callStart),
-      agent: agentName,
-      silent: must('true', (value) => value === true),
-      requested: listOf(pendingApproval),
-      results: listOf(storedResult),
-      decisions: listOf(decision),
-      haltResult: json,
-      late: listOf(validateMessage),
-      inner: innerSessions(depth),
-    },
-  )
+/** The check of the session of an agent inside a call of a session that is `depth` sessions deep. */
+export function insideOf(
+  depth: number,
+  issuesOf: (value: unknown, depth: number) => readonly Issue[],
+): Check {
+  return (value) => {
+    if (depth < maxInnerDepth) return issuesOf(value, depth + 1)
+    return [{ path: '', problem: `is inside of ${depth} other sessions, which is the limit` }]
+  }
 }
 
 function statusIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {

@@ -72,12 +72,8 @@ export interface PendingCall {
   readonly question?: CallQuestion
   /** Why somebody is asked for an approval, if the policy could not decide. */
   readonly reason?: string
-}
-
-/** What a session keeps of a call that neither its thread nor its run says. */
-export interface CallNote {
-  /** The tickets of the call that were settled, in order. */
-  readonly settled: readonly string[]
-  readonly approval?: CallApproval
-  readonly question?: CallQuestion
+  /** Since when it waits, by the clock of the engine. Absent if a session of 0.2 waits. */
+  readonly since?: number
+  /** When it is denied, or answered as not answered, if nobody has settled it. */
+  readonly expiresAt?: number
 }

@@ -183,7 +183,13 @@ export type ToolExecutionResult<Value extends JsonValue = JsonValue> =
 
 /** What a handler asks of the loop: to ask the user, or to halt. */
 export type HandlerSignal =
-  | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
+  | {
+      readonly type: 'ask_user'
+      readonly question: string
+      readonly options: JsonObject
+      /** How long somebody may take to answer. Absent if there is no limit. */
+      readonly expiresInMs?: number
+    }
   | { readonly type: 'halt'; readonly reason: string }
 
 /**
@@ -226,12 +232,13 @@ type AnswerEvent =
       readonly question: string
       readonly options: JsonObject
       /** In a session: what an answer names (`answers`). */
-      /** In a session: what a decision names (`ticket`). */
       readonly ticket?: string
       /** More metadata of the message: `approvedArguments`. */
       readonly metadata?: JsonObject
       /** When it was asked, by the clock of the engine. See `ToolEvent`. */
       readonly at?: number
+      /** When it is answered as not answered, by the same clock. Absent if it waits without a limit. */
+      readonly expiresAt?: number
     }
   | {
       readonly type: 'tool_halt'
@@ -249,11 +256,14 @@ type ApprovalRequested<Name extends string = string, Arguments extends JsonObjec
   readonly toolCallId: string
   readonly toolName: Name
   readonly call: ToolCall<Name, Arguments>
-  /** Why it is asked for, if the policy could not decide. */
+  /** In a session: what a decision names (`ticket`). */
   readonly ticket?: string
+  /** Why it is asked for, if the policy could not decide. */
   readonly reason?: string
   /** When it was asked for. */
   readonly at?: number
+  /** When it is denied, by the same clock, if nobody has decided. Absent if it waits without a limit. */
+  readonly expiresAt?: number
 }
 
 /**
@@ -306,6 +316,8 @@ export type RunEvent<Call extends ToolCall = ToolCall, Manual extends ToolCall =
       /** The messages that this step added to the thread, without the history before them. */
       readonly newMessages: readonly Message[]
       readonly manualToolCalls: readonly Manual[]
+      /** When the caller was left with `manualToolCalls`. Absent if there are none. */
+      readonly at?: number
       readonly mode: 'auto' | 'manual'
       /** The step goes on with the last answer of the thread: its messages replace that answer and the results after it. */
       readonly continues?: true

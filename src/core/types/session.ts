@@ -1,4 +1,4 @@
-import type { CallApproval, CallNote, CallQuestion, CallState, CallTold } from './call.ts'
+import type { CallApproval, CallQuestion, CallState, CallTold } from './call.ts'
 import type { ErrorData } from './error-data.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { Message, Part, Thread, ToolCall } from './message.ts'
@@ -30,40 +30,62 @@ export const sessionVersion = 3
 export type AnswerFacts = Omit<ModelResponse, 'message' | 'outputText' | 'toolCalls' | 'warnings'> &
   Partial<Pick<ModelResponse, 'warnings'>>
 
-/** The result of a tool call before it is encoded as a message. */
-export interface StoredResult {
-  readonly toolCallId: string
+/** What the handler of a call returned, before it is encoded as a message. */
+export interface CallResult {
   readonly value?: JsonValue
   /** The value is a list of parts, made by `content`. */
   readonly parts?: true
-  readonly error?: ErrorData
   /** The question of `askUser`, if the handler returned one. */
-  readonly question?: { readonly question: string; readonly options: JsonObject }
+  readonly question?: {
+    readonly question: string
+    readonly options: JsonObject
+    readonly expiresInMs?: number
+  }
   readonly haltReason?: string
 }
 
-/** What the event of a call's start says: the build that goes on may have another tool of that name. */
-export interface CallStart {
-  readonly toolCallId: string
-  /** When it was started, by the clock of the engine that did. */
-  readonly at: number
-  /** How long the handler could take. Absent if it had no deadline. */
+/** Why a call stops the loop when the other calls of its answer have ended. */
+export type CallHalt = Pick<ToolHalt, 'reason' | 'result' | 'error'>
+
+/**
+ * What a session keeps of a call: everything that its thread does not say. The name and the arguments are in the thread, and a result is in
+ * its message. A call that has its result, and about which nobody was asked, is not kept.
+ */
+export interface SavedCall {
+  /** Absent for a call that was removed from the thread, of which only the settled tickets are kept. */
+  readonly state?: CallState
+  readonly told?: CallTold
+  /** The tickets of the call that were settled, in order. */
+  readonly settled?: readonly string[]
+  readonly approval?: CallApproval
+  readonly question?: CallQuestion
+  /** Why somebody is asked for an approval, if the policy could not decide. */
+  readonly reason?: string
+  /** Since when it waits for somebody, by the clock of the engine. */
+  readonly since?: number
+  /** When nobody waits for an answer any more, by the same clock. */
+  readonly expiresAt?: number
+  /** The last start, by the clock of the engine that made it. Absent if 0.2 started the call. */
+  readonly startedAt?: number
+  /** How long the handler of that start could take. Absent if it had no deadline. */
   readonly timeoutMs?: number
-  /** The tool said that running it twice is harmless. */
+  /** The tool said at that start that running it twice is harmless. */
   readonly idempotent?: true
+  readonly endedAt?: number
+  /** What the handler returned, until the model is told. */
+  readonly result?: CallResult
+  /** Why the handler failed, until the model is told. */
+  readonly error?: ErrorData
+  /** Takes effect when the other calls of the answer have ended. */
+  readonly halt?: CallHalt
+  /** The session of the agent inside the call. */
+  readonly inner?: Session
+  /** The agent inside has rested with the run around it: it has not been entered since. */
+  readonly rests?: true
 }
 
-/** What was decided about a call that waited: the next run settles it. */
-export interface CallDecision {
-  /** The call, with the arguments that were approved. */
-  readonly call: ToolCall
-  /** Why it was denied, if it was. */
-  readonly deny?: string
-  /** The user's answer to its question, for a handler that asked to be called again. */
-  readonly answer?: string | readonly Part[]
-  /** The model has read that there is no result yet. The result follows in a message of its own. */
-  readonly late?: true
-}
+/** What is kept of the calls of a session, by their ids. */
+export type SavedCalls = Readonly<Record<string, SavedCall>>
 
 /**
  * The state of a run that is in progress or suspended, besides its thread.
@@ -85,7 +107,7 @@ export interface RunProgress {
   readonly usage?: Usage
   /** What earlier results have told of this run. It counts for `haltWhen`, for as long as `turns` counts. */
   readonly told?: Usage
-  /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. */
+  /** Where the run is: waiting for an answer, running its tools, waiting for somebody to settle a call, or between two steps. What became of its calls is in `Session.calls`. */
   readonly phase: 'model' | 'tools' | 'waiting' | 'between'
   /**
    * The answer whose tools are running or waiting, or (in phase `model`) an unusable one that is requested again. Its
@@ -96,24 +118,10 @@ export interface RunProgress {
   readonly agent?: string
   /** The answer was empty and ended by itself, so it has no message in the thread. */
   readonly silent?: true
-  /** The calls whose handlers were started. A started call without a result may have had effects. */
-  readonly started: readonly string[]
-  /** What is known of those starts. A call that 0.2 started has no entry: then the tool of today decides whether it may run again. */
-  readonly starts?: readonly CallStart[]
-  /** The halts of the current step. */
-  readonly halts: readonly ToolHalt[]
-  /** The calls of the current step that were found to wait for approval. A run that is resumed asks about them again. */
-  readonly requested?: readonly PendingApproval[]
-  /** Results that are not encoded as messages yet. */
-  readonly results?: readonly StoredResult[]
-  /** The calls that were settled while the run waited. */
-  readonly decisions?: readonly CallDecision[]
   /** What the handler passed to `halt` that stopped the run, for the call that an agent is in. */
   readonly haltResult?: JsonValue
   /** Messages that are added to the thread when the calls of the answer are answered. */
   readonly late?: readonly Message[]
-  /** The sessions of agents inside calls that have no result yet, by the call. */
-  readonly inner?: Readonly<Record<string, Session>>
 }
 
 /**
@@ -200,8 +208,8 @@ export interface Session {
   readonly metadata: JsonObject
   /** What failed, when the status is `error`. */
   readonly error?: ErrorData
-  /** What is known of calls beside the thread, by their ids: decisions, questions and answers. `Session.calls` reads it. */
-  readonly calls?: Readonly<Record<string, CallNote>>
+  /** What is known of calls beside the thread: `Session.calls` reads it. What the session waits for is derived from it. */
+  readonly calls?: SavedCalls
   /** What a run that was cut needs to go on. Only the library reads it. */
   readonly run?: RunProgress
 }
@@ -220,6 +228,13 @@ export interface CallRecord {
   readonly question?: CallQuestion
   /** While the call waits for somebody: what a command that settles it names. */
   readonly ticket?: string
+  /** What the tool said when the call was started: running it twice is harmless. A deploy does not change that. */
+  readonly idempotent?: boolean
+  /** When it was started last, and when its handler ended, by the clock of the engine. Kept while something else of the call is. */
+  readonly startedAt?: number
+  readonly endedAt?: number
+  /** The name of the engine that made the call. */
+  readonly agent?: string
   /** Why it failed. Known until the session goes on: then the model has read a sentence about it. */
   readonly error?: ErrorData
   /** The session of the agent inside the call, while the call has no result. */

@@ -2,8 +2,7 @@ import { SessionError } from '../../core/errors/errors.ts'
 import type { PendingCall, PendingKind } from '../../core/types/call.ts'
 import { assertNever, defined } from '../../core/types/guards.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import { askedUnderWay, pendingCalls } from '../../engine/calls/pending.ts'
-import { cutQuestions, questionsOf } from '../../engine/calls/places.ts'
+import { askedUnderWay, pendingCalls, questionsOf } from '../../engine/calls/pending.ts'
 import { openQuestion, openWait, settledBefore, wasSettled } from '../../engine/calls/settle.ts'
 import type { InboxEntry, SlotTaken } from '../stores/run-store.ts'
 
@@ -50,7 +49,9 @@ function boundMessage(
       : { command: { ...rest, answers: ticket }, slot: ticket }
   }
   // What a stopped or failed run had asked is answered only by a message that says so.
-  const isCut = cutQuestions(session).length > 0 && questionsOf(session).length === 0
+  const { status } = session
+  const isOver = status === 'halted' || status === 'error'
+  const isCut = isOver && questionsOf(session).length === 0
   const isTaken = inbox.some(({ command: queued }) => queued.type === 'send')
   const ticket = isTaken || isCut ? undefined : questions[0]?.ticket
   if (ticket === undefined) return { command: { ...rest, answers: null, implied: true } }

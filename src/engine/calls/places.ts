@@ -1,8 +1,6 @@
-import type { CallNote } from '../../core/types/call.ts'
-import { defined } from '../../core/types/guards.ts'
+import type { JsonObject } from '../../core/types/json.ts'
 import type { Thread, ToolCall } from '../../core/types/message.ts'
-import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
-import type { CallDecision, Session } from '../../core/types/session.ts'
+import type { SavedCall, Session } from '../../core/types/session.ts'
 
 /** Where a call inside an agent is. */
 export interface InnerPlace {
@@ -16,13 +14,20 @@ export interface InnerPlace {
 /** The agent that has a call with this id, which is `outer/inner`; `undefined` for a call of the session itself. */
 export function innerPlace(session: Session, id: string): InnerPlace | undefined {
   if (callsOf(session.thread).has(id)) return undefined
-  for (const [callId, inner] of Object.entries(session.run?.inner ?? {})) {
+  for (const [callId, inner] of agentsOf(session)) {
     const own = id.slice(callId.length + 1)
     if (!id.startsWith(`${callId}/`)) continue
     const isKnown = callsOf(inner.thread).has(own) || innerPlace(inner, own) !== undefined
     if (isKnown) return { callId, session: inner, id: own }
   }
   return undefined
+}
+
+/** The sessions of the agents inside calls of a session, by the call. */
+export function agentsOf({ calls = {} }: Session): readonly (readonly [string, Session])[] {
+  return Object.entries(calls).flatMap(([id, { inner }]) =>
+    inner === undefined ? [] : [[id, inner] as const],
+  )
 }
 
 /** The last call with this id, in the session or in an agent of it. */
@@ -52,19 +57,30 @@ export function ownPlace(session: Session, id: string): Pick<InnerPlace, 'sessio
 }
 
 /** What a session keeps of one of its own calls. */
-export function noteOf({ calls = {} }: Session, id: string): CallNote | undefined {
+export function savedCall({ calls = {} }: Session, id: string): SavedCall | undefined {
   return Object.hasOwn(calls, id) ? calls[id] : undefined
 }
 
-/** The open questions of a session. */
-export function questionsOf(session: Session): ToolHalt[] {
-  const { pendingQuestion: question, pendingToolCallId: toolCallId, moreQuestions = [] } = session
-  const options = session.pendingQuestionOptions
-  if (toolCallId === undefined) return []
-  return [
-    defined<ToolHalt>({ reason: 'ask_user', toolCallId, question, options }),
-    ...moreQuestions,
-  ]
+/** What is kept of a call, also of one inside an agent. */
+export function savedAt(session: Session, toolCallId: string): SavedCall | undefined {
+  const own = ownPlace(session, toolCallId)
+  return savedCall(own.session, own.id)
+}
+
+/** Whether the user has answered the question of a call, for a handler that asked to be called again. */
+export function hasAnswer({ question }: Pick<SavedCall, 'question'>): boolean {
+  return question?.answer !== undefined
+}
+
+/** A call with the arguments that it was approved with, if they are others than the model wrote. */
+export function callAsApproved(call: ToolCall, approval: SavedCall['approval']): ToolCall {
+  return approval?.arguments === undefined ? call : withArguments(call, approval.arguments)
+}
+
+/** A call with other arguments. They replace the text that the model wrote, too. */
+export function withArguments(call: ToolCall, args: JsonObject): ToolCall {
+  const { rawArguments: _text, ...rest } = call
+  return { ...rest, arguments: args }
 }
 
 /**
@@ -72,41 +88,8 @@ export function questionsOf(session: Session): ToolHalt[] {
  * arguments. It was not started, so somebody may decide about it once more.
  */
 export function unfulfilled(session: Session): string | undefined {
+  if (session.status !== 'error') return undefined
   const { toolCallId = session.error?.metadata?.['toolCallId'] } = session.error ?? {}
-  if (session.status !== 'error' || typeof toolCallId !== 'string') return undefined
-  const decision = decisionOn(session, toolCallId)
-  const isApproved = decision?.deny === undefined && decision?.answer === undefined
-  return decision && isApproved && !wasStarted(session, toolCallId) ? toolCallId : undefined
-}
-
-/**
- * The approvals that a run had asked for when it was stopped or failed in the middle of its calls. They wait like others: what is decided
- * about them holds when the run goes on.
- */
-export function cutApprovals({ status, run }: Session): readonly PendingApproval[] {
-  if ((status !== 'halted' && status !== 'error') || run?.phase !== 'tools') return []
-  const { requested = [], started, decisions = [] } = run
-  const known = new Set([...started, ...decisions.map(({ call }) => call.id)])
-  return requested.filter(({ id }) => !known.has(id))
-}
-
-/** The questions that a run had asked when it was stopped or failed in the middle of its calls. */
-export function cutQuestions({ status, run }: Session): readonly ToolHalt[] {
-  if ((status !== 'halted' && status !== 'error') || run?.phase !== 'tools') return []
-  return run.halts.filter(({ reason }) => reason === 'ask_user')
-}
-
-/** Whether a call was started, also one inside an agent. */
-function wasStarted(session: Session, toolCallId: string): boolean {
-  const place = innerPlace(session, toolCallId)
-  if (place !== undefined) return wasStarted(place.session, place.id)
-  return session.run?.started.includes(toolCallId) === true
-}
-
-/** What was decided about a call, also about one inside an agent. */
-export function decisionOn(session: Session, toolCallId: string): CallDecision | undefined {
-  const own = session.run?.decisions?.find(({ call: { id } }) => id === toolCallId)
-  const place = own === undefined ? innerPlace(session, toolCallId) : undefined
-  const inner = place && decisionOn(place.session, place.id)
-  return inner === undefined ? own : { ...inner, call: { ...inner.call, id: toolCallId } }
+  if (typeof toolCallId !== 'string') return undefined
+  return savedAt(session, toolCallId)?.state === 'approved' ? toolCallId : undefined
 }

@@ -1,15 +1,10 @@
 import { SessionError } from '../../core/errors/errors.ts'
 import { assertValid, must, optionsOf, someText, type Check } from '../../core/schema/checks.ts'
-import {
-  maxAuthorLength,
-  type CallNote,
-  type PendingCall,
-  type PendingKind,
-} from '../../core/types/call.ts'
+import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
-import type { Session } from '../../core/types/session.ts'
+import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
-import { decisionOn, noteOf, ownPlace } from './places.ts'
+import { agentsOf, savedAt, savedCall } from './places.ts'
 
 /** What a command that settles something may say about it. */
 export interface SettleOptions {
@@ -75,7 +70,7 @@ export function openWait(
     (pending) => pending.kind === kind && pending.call.id === toolCallId,
   )
   if (ticket === undefined || open?.ticket === ticket) return open
-  throw noteAt(session, toolCallId)?.settled.includes(ticket) === true
+  throw savedAt(session, toolCallId)?.settled?.includes(ticket) === true
     ? settledBefore(session, kind, toolCallId)
     : staleTicket(kind, toolCallId)
 }
@@ -89,10 +84,10 @@ export function openQuestion(session: Session, ticket: string): PendingCall {
 }
 
 /** The call that has settled a wait with this ticket, in the session or in an agent of it. */
-function settledCall({ calls = {}, run }: Session, ticket: string): string | undefined {
-  const own = Object.entries(calls).find(([, { settled }]) => settled.includes(ticket))
+export function settledCall(session: Session, ticket: string): string | undefined {
+  const own = Object.entries(session.calls ?? {}).find(([, { settled }]) => settled?.includes(ticket))
   if (own !== undefined) return own[0]
-  for (const [callId, inner] of Object.entries(run?.inner ?? {})) {
+  for (const [callId, inner] of agentsOf(session)) {
     const id = settledCall(inner, ticket)
     if (id !== undefined) return `${callId}/${id}`
   }
@@ -101,16 +96,9 @@ function settledCall({ calls = {}, run }: Session, ticket: string): string | und
 
 /** Whether somebody has settled what a call of this kind waited for. */
 export function wasSettled(session: Session, kind: PendingKind, toolCallId: string): boolean {
-  const note = noteAt(session, toolCallId)
-  if (kind === 'question') return note?.question !== undefined
-  if (kind === 'approval') return (note?.approval ?? decisionOn(session, toolCallId)) !== undefined
-  return false
-}
-
-/** What is kept of a call, also of one inside an agent. */
-function noteAt(session: Session, toolCallId: string): CallNote | undefined {
-  const own = ownPlace(session, toolCallId)
-  return noteOf(own.session, own.id)
+  const { question, approval } = savedAt(session, toolCallId) ?? {}
+  if (kind === 'question') return question?.answer !== undefined
+  return kind === 'approval' && approval !== undefined
 }
 
 /** Somebody has settled it: of two, one wins. */
@@ -119,18 +107,14 @@ export function settledBefore(
   kind: PendingKind,
   toolCallId: string,
 ): SessionError {
-  const note = noteAt(session, toolCallId)
-  const decision = decisionOn(session, toolCallId)
+  const { approval, question } = savedAt(session, toolCallId) ?? {}
   const isApproval = kind === 'approval'
-  const settled = isApproval ? note?.approval : note?.question
-  const denied = decision === undefined ? note?.approval?.decision : decision.deny && 'denied'
-  const how = isApproval ? (denied ?? 'approved') : 'answered'
+  const { by, at } = (isApproval ? approval : question) ?? {}
+  const decision = isApproval ? (approval?.decision ?? 'approved') : 'answered'
   return new SessionError(
     isApproval ? 'already_decided' : 'already_answered',
-    `${toolCallId} was ${how} already, which cannot be changed`,
-    {
-      metadata: defined({ toolCallId, decision: how, by: settled?.by, at: settled?.at }),
-    },
+    `${toolCallId} was ${decision} already, which cannot be changed`,
+    { metadata: defined({ toolCallId, decision, by, at }) },
   )
 }
 
@@ -143,25 +127,54 @@ function staleTicket(kind: PendingKind, toolCallId?: string): SessionError {
   )
 }
 
-/** The session that keeps a settlement of one of its own calls. */
+/** What changes of a call. A member that is `undefined` is not kept any more. */
+type CallChange = { readonly [Key in keyof SavedCall]?: SavedCall[Key] | undefined }
+
+/** The session in which one of its own calls was settled, and moved by that. */
 export function withSettled(
   session: Session,
   toolCallId: string,
   { ticket }: Settlement,
-  more: Pick<CallNote, 'approval' | 'question'> = {},
+  change: CallChange,
 ): Session {
-  const { settled = [], ...note } = noteOf(session, toolCallId) ?? {}
-  const next: CallNote = { ...note, ...more, settled: [...settled, ticket] }
+  const { settled = [] } = savedCall(session, toolCallId) ?? {}
+  return withCall(session, toolCallId, { ...change, settled: [...settled, ticket] })
+}
+
+/** The session in which something is kept of one of its own calls. */
+export function withCall(
+  session: Session,
+  toolCallId: string,
+  change: CallChange,
+): Session {
+  const next = defined<SavedCall>({ ...savedCall(session, toolCallId), ...change })
   return { ...session, calls: { ...session.calls, [toolCallId]: next } }
 }
 
-/** What is kept of calls when some of them are gone: how often those waited, so that their tickets do not come again. */
-export function notesAfter(
-  calls: Session['calls'],
-  isKept: (id: string) => boolean,
-): Session['calls'] {
-  if (calls === undefined) return undefined
-  return Object.fromEntries(
-    Object.entries(calls).map(([id, note]) => [id, isKept(id) ? note : { settled: note.settled }]),
-  )
+/** What is kept of a call: nothing if it has its result, and nobody was asked about it. */
+export function keptCall(saved: SavedCall): SavedCall | undefined {
+  const { state, told, settled, approval, question, halt } = saved
+  const isNoted = settled !== undefined || approval !== undefined || question !== undefined
+  if (told !== 'result') return isNoted || state !== 'proposed' ? saved : undefined
+  if (halt === undefined && !isNoted) return undefined
+  const { idempotent, startedAt, endedAt } = saved
+  const times = { idempotent, startedAt, endedAt }
+  return defined<SavedCall>({ state, told, settled, approval, question, ...times, halt })
+}
+
+/** What is kept of calls that are gone: their settled tickets, which must not come again. */
+export function goneCall({ settled }: SavedCall): SavedCall | undefined {
+  return settled === undefined ? undefined : { settled }
+}
+
+/** Calls, each changed in the same way. Those of which nothing is left are not kept; `undefined` if there are none. */
+export function mapCalls(
+  calls: SavedCalls | undefined,
+  change: (saved: SavedCall, id: string) => SavedCall | undefined,
+): SavedCalls | undefined {
+  const kept = Object.entries(calls ?? {}).flatMap(([id, saved]) => {
+    const next = change(saved, id)
+    return next === undefined ? [] : [[id, next] as const]
+  })
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }

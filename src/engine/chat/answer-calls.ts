@@ -4,7 +4,7 @@ import { merged } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { ToolCall } from '../../core/types/message.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
-import type { CallDecision } from '../../core/types/session.ts'
+import { recordOf, stepResults } from '../model-call/fold.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
 import { allOf, judge, sortCalls, type Judged } from '../tools/approval.ts'
 import { toolBatches } from '../tools/batch.ts'
@@ -34,7 +34,7 @@ export function settleCalls(
   loop: LoopState,
   answer: ModelResponse,
 ): SettledCalls | Promise<SettledCalls> {
-  const tools = merged(turnTools(loop), { answers: answersIn(loop.decisions) })
+  const tools = merged(turnTools(loop), { answers: answersIn(loop, answer.toolCalls) })
   const checks = openCalls(loop, answer).flatMap((call) =>
     loop.mode === 'auto' ? checksInside(tools.inner, call, tools.tools.get(call.name)) : [],
   )
@@ -57,9 +57,9 @@ function settleWith(
       return isLeft ? undefined : before
     }),
   )
-  const changed = changedArguments(loop.decisions, answer.toolCalls)
+  const changed = changedArguments(loop, answer.toolCalls)
   const settled = (judged: readonly Judged[]): SettledCalls => {
-    const { open, known } = sortCalls(onlyOneHandoff(judged, loop.state.toolMessages, tools))
+    const { open, known } = sortCalls(onlyOneHandoff(judged, stepResults(loop.state), tools))
     const runs = !leavesAll && open.length > 0
     return {
       known,
@@ -72,16 +72,14 @@ function settleWith(
 
 /** The arguments of calls that were approved with others than the model wrote, by call. */
 export function changedArguments(
-  decisions: readonly CallDecision[],
+  { state }: LoopState,
   written: readonly ToolCall[],
 ): ReadonlyMap<string, JsonObject> {
   const changed = new Map<string, JsonObject>()
-  for (const { call, deny } of decisions) {
-    const own = written.find(({ id }) => id === call.id)
-    if (deny !== undefined || own === undefined) continue
-    if (JSON.stringify(own.arguments) !== JSON.stringify(call.arguments)) {
-      changed.set(call.id, call.arguments)
-    }
+  for (const { id, arguments: own } of written) {
+    const { approval } = recordOf(state, id) ?? {}
+    const args = approval?.decision === 'approved' ? approval.arguments : undefined
+    if (args !== undefined && JSON.stringify(own) !== JSON.stringify(args)) changed.set(id, args)
   }
   return changed
 }

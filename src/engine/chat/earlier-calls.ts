@@ -1,15 +1,19 @@
 import { outcomeBrand, type Tool } from '../../core/contracts/tool.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
 import { ToolError } from '../../core/errors/errors.ts'
-import { interruptedMessage, unheardContent, isMark } from '../../core/messages/tool-messages.ts'
+import { interruptedMessage, unheardContent } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
-import type {
-  CallDecision,
-  CallStart,
-  RunProgress,
-  StoredResult,
-} from '../../core/types/session.ts'
+import type { SavedCall, Session } from '../../core/types/session.ts'
+import {
+  decisionOf,
+  hasLeft,
+  isApproved,
+  wasStarted,
+  type CallDecision,
+} from '../calls/decided.ts'
+import { agentsOf, sessionCall } from '../calls/places.ts'
+import { recordOf } from '../model-call/fold.ts'
 import type { Judged } from '../tools/approval.ts'
 import { assertFits, type ToolOutcome } from '../tools/execute.ts'
 import { deniedEvent, disown, missingTool, toolFailure } from '../tools/failed-calls.ts'
@@ -17,7 +21,7 @@ import { reconcileCall } from '../tools/reconcile.ts'
 import { answerCall, type AnswerEvent } from '../tools/results.ts'
 import { canRun, isCallersCall, type ToolRun } from '../tools/tool-run.ts'
 import { beforeCall, engineAfter, lostHandoff } from './answering-engine.ts'
-import { isFinalizing, type LoopState } from './prepare.ts'
+import { decisionOn, isFinalizing, type LoopState } from './prepare.ts'
 
 // What is known of the calls of earlier runs: results that were stored, calls that were started, and what was decided while they
 // waited. Only the run of a session has any.
@@ -72,13 +76,9 @@ function isLost(loop: LoopState, waiting: WaitingCall): boolean {
 
 /** Whether somebody let a call run, and it is to run now. A late decision about an agent may only say that it goes on. */
 function isDue(loop: LoopState, { call, decision, tools }: WaitingCall): boolean {
-  const isOther = decision?.late === true && Object.hasOwn(tools.inner ?? {}, call.id)
+  const isLate = recordOf(loop.state, call.id)?.told === 'placeholder'
+  const isOther = isLate && Object.hasOwn(tools.inner ?? {}, call.id)
   return isApproved(decision) && !isOther && loop.mode === 'auto' && !isFinalizing(loop)
-}
-
-/** Whether somebody let a call run. */
-function isApproved(decision: CallDecision | undefined): boolean {
-  return decision !== undefined && decision.deny === undefined && decision.answer === undefined
 }
 
 /**
@@ -89,34 +89,33 @@ function isApproved(decision: CallDecision | undefined): boolean {
  */
 function earlierCall(loop: LoopState, waiting: WaitingCall): Judged | Promise<Judged> | undefined {
   const { call, decision, tools } = waiting
-  const { state } = loop
-  const stored = state.results.find(({ toolCallId }) => toolCallId === call.id)
-  if (stored !== undefined) return answerStored(call, stored, tools)
+  const record = recordOf(loop.state, call.id)
+  if (record === undefined) return undefined
+  if (hasLeft(record)) return answerStored(call, record, tools)
   // It is refused, whether it was started or not.
   if (isLost(loop, waiting)) return undefined
   const tool = tools.tools.get(call.name)
   // In a pass without tools nothing can have run.
-  const wasStarted = !isFinalizing(loop) && state.started.includes(call.id)
+  const isStarted = !isFinalizing(loop) && wasStarted(record)
   const isAgent = tool?.agent !== undefined
   // The inner run goes on where it was.
-  if (isAgent && (wasStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
+  if (isAgent && (isStarted || Object.hasOwn(tools.inner ?? {}, call.id))) {
     return decision?.call ?? call
   }
-  if (wasStarted && tool?.reconcile !== undefined) {
-    const start = startOf(state.starts, call.id)
+  if (isStarted && tool?.reconcile !== undefined) {
     // With the arguments that it was run with.
     const own = decision?.call ?? call
     const { span, stop } = loop
-    const lost = { call: own, tool, run: tools, start, span, signal: stop.signal }
+    const lost = { call: own, tool, run: tools, start: record, span, signal: stop.signal }
     return reconciled(loop, waiting, reconcileCall(lost))
   }
-  return wasStarted ? repeated(loop, waiting) : unheard(loop, waiting)
+  return isStarted ? repeated(loop, waiting) : unheard(loop, waiting)
 }
 
 /** A call that was started and left no result: the call if it may run twice, else the answer that it was interrupted. */
 function repeated(loop: LoopState, waiting: WaitingCall): Judged {
   const { call, decision, tools } = waiting
-  return mayRepeat(loop.state.starts, call.id, tools.tools.get(call.name))
+  return mayRepeat(recordOf(loop.state, call.id), tools.tools.get(call.name))
     ? runAgain(loop, waiting)
     : interrupted(loop, call, decision?.answer)
 }
@@ -150,33 +149,33 @@ function unheard(loop: LoopState, { call, decision, tools }: WaitingCall): Judge
  * was started holds. Sessions of 0.2 do not have it, and then the tool of today says it. A tool that is gone repeats nothing.
  */
 function mayRepeat(
-  starts: readonly CallStart[] | undefined,
-  id: string,
+  start: Pick<SavedCall, 'startedAt' | 'idempotent'> | undefined,
   tool: Tool | undefined,
 ): boolean {
   if (tool === undefined) return false
-  const start = startOf(starts, id)
-  return start === undefined ? tool.idempotent : start.idempotent === true
-}
-
-function startOf(starts: readonly CallStart[] | undefined, id: string): CallStart | undefined {
-  return starts?.find(({ toolCallId }) => toolCallId === id)
+  return start?.startedAt === undefined ? tool.idempotent : start.idempotent === true
 }
 
 /** The event that ends a call whose handler finished before the run was cut. The handler does not run again. */
 function answerStored(
   call: ToolCall,
-  stored: StoredResult,
+  left: Left,
   run: ToolRun,
 ): AnswerEvent | Promise<AnswerEvent> {
   const tool = run.tools.get(call.name)
-  const answer = answerCall({ call, tool, run }, outcomeOf(call, stored))
+  const answer = answerCall({ call, tool, run }, outcomeOf(call, left))
   return answer instanceof Promise ? answer.then(({ event }) => event) : answer.event
 }
 
-function outcomeOf(call: ToolCall, stored: StoredResult): Exclude<ToolOutcome, { type: 'waits' }> {
-  const { error, question, haltReason, parts } = stored
-  const value = parts === true ? contentOf(stored.value) : (stored.value ?? null)
+/** What the handler of a call has left. */
+type Left = Pick<SavedCall, 'result' | 'error'>
+
+function outcomeOf(
+  call: ToolCall,
+  { result = {}, error }: Left,
+): Exclude<ToolOutcome, { type: 'waits' }> {
+  const { question, haltReason, parts } = result
+  const value = parts === true ? contentOf(result.value) : (result.value ?? null)
   if (question !== undefined) return { type: 'ask_user', ...question }
   if (haltReason !== undefined) return { type: 'halt', reason: haltReason, result: value }
   if (error === undefined) return { type: 'value', value }
@@ -219,11 +218,12 @@ function textOf(answer: Message['content']): string {
   return messageText({ role: 'user', content: answer })
 }
 
-/** The users' answers among decisions, by call. */
-export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'] {
-  const answers = decisions.flatMap(({ call, answer }) =>
-    answer === undefined ? [] : [[call.id, answer] as const],
-  )
+/** The answers of users to the questions of calls, by call. */
+export function answersIn(loop: LoopState, calls: readonly ToolCall[]): ToolRun['answers'] {
+  const answers = calls.flatMap((call) => {
+    const answer = decisionOn(loop, call)?.answer
+    return answer === undefined ? [] : [[call.id, answer] as const]
+  })
   return answers.length === 0 ? undefined : new Map(answers)
 }
 
@@ -232,7 +232,7 @@ export function answersIn(decisions: readonly CallDecision[]): ToolRun['answers'
  * agent's call come before the ids inside. Returns the checks that have to be waited for.
  */
 export function checksInside(
-  sessions: RunProgress['inner'],
+  sessions: Readonly<Record<string, Session>> | undefined,
   { id: callId, name: agent }: Pick<ToolCall, 'id' | 'name'>,
   agentTool: Tool | undefined,
   prefix: string = '',
@@ -241,23 +241,22 @@ export function checksInside(
   if (agentTool !== undefined && agentTool.agent === undefined) return []
   const session = Object.hasOwn(sessions ?? {}, callId) ? sessions?.[callId] : undefined
   if (session === undefined) return []
-  const { thread, run } = session
-  const { decisions = [], results = [], started = [], starts, inner = {} } = run ?? {}
+  const { thread, calls = {} } = session
   const engine = agentTool?.agent?.engine
   const partsFor = (id: string): ReturnType<typeof engineAfter> | undefined =>
     engine && engineAfter(engine, beforeCall(thread.messages, id))
-  const isSettled = (id: string): boolean => {
-    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
-    const isTold = told !== undefined && !isMark(told) && told.metadata?.['pending'] !== true
-    return isTold || results.some(({ toolCallId }) => toolCallId === id)
-  }
-  const own = decisions.flatMap((decision) => {
-    const { call, late } = decision
-    const isEntered = Object.hasOwn(inner, call.id)
-    if (!isApproved(decision) || (late === true && isEntered) || isSettled(call.id)) return []
-    const { tools = [], defaults } = partsFor(call.id) ?? {}
+  const own = Object.entries(calls).flatMap(([id, saved]) => {
+    const written = sessionCall(session, id)
+    const decision = written && decisionOf(saved, written)
+    const isEntered = saved.inner !== undefined
+    const isLate = saved.told === 'placeholder'
+    const isSettled = saved.told === 'result' || hasLeft(saved)
+    if (decision === undefined || !isApproved(decision) || isSettled) return []
+    if (isLate && isEntered) return []
+    const { call } = decision
+    const { tools = [], defaults } = partsFor(id) ?? {}
     const tool = tools.find(({ name }) => name === call.name)
-    const known = { ...call, id: `${prefix}${callId}/${call.id}` }
+    const known = { ...call, id: `${prefix}${callId}/${id}` }
     if (engine === undefined) {
       throw missingTool(known, agent, `${agent}, the agent that has called ${call.name}`)
     }
@@ -265,10 +264,11 @@ export function checksInside(
     if (tool === undefined && defaults?.prepareStep !== undefined) return []
     if (!canRun(call, tool, defaults?.toolExecutor)) throw missingTool(known)
     // A tool that is asked may say that the call runs again.
-    const mayRun = tool?.reconcile !== undefined || mayRepeat(starts, call.id, tool)
-    const runs = !isEntered && (!started.includes(call.id) || mayRun)
+    const mayRun = tool?.reconcile !== undefined || mayRepeat(saved, tool)
+    const runs = !isEntered && (!wasStarted(saved) || mayRun)
     return runs && tool?.manual === false ? (assertFits(known, tool) ?? []) : []
   })
+  const inner = Object.fromEntries(agentsOf(session))
   const deeper = Object.keys(inner).flatMap((id) => {
     const name = callOf(thread, id)?.name ?? ''
     const tool = partsFor(id)?.tools.find((one) => one.name === name)

@@ -1,17 +1,18 @@
 import { lateContent } from '../../core/messages/tool-messages.ts'
 import type { Batch, StreamEvent } from '../../core/types/events.ts'
-import { defined } from '../../core/types/guards.ts'
+import { defined, merged } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
-import type { ToolCall } from '../../core/types/message.ts'
+import { callOf, type ToolCall } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
-import { firstHalt, innerPending } from '../model-call/fold.ts'
+import { agentsIn, isDue } from '../calls/decided.ts'
+import { firstHalt, haltsOf, innerPending } from '../model-call/fold.ts'
 import { toolBatches } from '../tools/batch.ts'
 import { toolTable } from '../tools/compact-tools.ts'
 import type { ToolRun } from '../tools/tool-run.ts'
 import { changedArguments, eventCall } from './answer-calls.ts'
 import { contextOfCall } from './answering-engine.ts'
-import { answersIn, checksInside, settledBefore } from './earlier-calls.ts'
-import { callKey, throwIfStopped, toolRun, waitFor, type LoopState } from './prepare.ts'
+import { answersIn, checksInside, settledBefore, type WaitingCall } from './earlier-calls.ts'
+import { callKey, decisionOn, throwIfStopped, toolRun, waitFor, type LoopState } from './prepare.ts'
 
 // Calls that were approved, or answered, after the model had been told that there is no result yet. Only a session has any.
 
@@ -20,40 +21,40 @@ import { callKey, throwIfStopped, toolRun, waitFor, type LoopState } from './pre
  * thread as a message of its own. A question or a halt of such a handler ends the loop before the model is asked.
  */
 export async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void> {
-  const { thread, halts } = loop.state
-  const checks = loop.decisions.flatMap(({ call, late }) => {
-    const { tools } = contextOfCall(loop.entry, thread, call.id)
-    const tool = tools.find(({ name }) => name === call.name)
-    return late === true ? checksInside(loop.inner, call, tool) : []
-  })
-  if (checks.length > 0) await waitFor(loop, Promise.all(checks))
+  const { thread, earlier } = loop.state
+  loop.hasLate = false
   const { messages } = thread
   // What was asked before the run was cut is not asked again.
-  const late = loop.decisions.filter(
-    ({ call, late }) => late === true && !halts.some(({ toolCallId }) => toolCallId === call.id),
-  )
-  loop.decisions = []
+  const due = earlier.filter(isDue).flatMap(({ id }) => callOf(thread, id) ?? [])
   const keyOf = (call: ToolCall): string => {
     const isCall = ({ id }: ToolCall): boolean => id === call.id
     const at = messages.findLastIndex(({ toolCalls = [] }) => toolCalls.some(isCall))
     return callKey(loop, at, messages[at]?.toolCalls?.find(isCall) ?? call)
   }
-  const written = messages.toReversed().flatMap(({ toolCalls = [] }) => toolCalls)
-  const changed = changedArguments(late, written)
-  const answers = answersIn(late)
+  const changed = changedArguments(loop, due)
+  const answers = answersIn(loop, due)
+  const inner = agentsIn(earlier)
+  const waiting = due.map((call): WaitingCall & { readonly key: unknown } => {
+    const { key, tools } = toolsOfCall(loop, call)
+    const own = merged(tools, { keyOf, answers, inner })
+    return { key, call, decision: decisionOn(loop, call), tools: own }
+  })
+  const checks = waiting.flatMap(({ call, tools }) =>
+    checksInside(inner, call, tools.tools.get(call.name)),
+  )
+  if (checks.length > 0) await waitFor(loop, Promise.all(checks))
   /** The calls to be run, with the tools of the engine that asked for them. */
   const open = new Map<unknown, { readonly tools: ToolRun; readonly calls: ToolCall[] }>()
-  for (const decision of late) {
-    const { call } = decision
-    const { key, tools: own } = toolsOfCall(loop, call)
-    const tools = { ...own, keyOf, answers, inner: loop.inner }
-    const settled = settledBefore(loop, { call, decision, tools })
-    const earlier = settled instanceof Promise ? await waitFor(loop, settled) : settled
-    if (earlier === undefined || !('type' in earlier)) {
+  for (const { key, ...one } of waiting) {
+    const { call, decision, tools } = one
+    const settled = settledBefore(loop, one)
+    const earlierEvent = settled instanceof Promise ? await waitFor(loop, settled) : settled
+    if (earlierEvent === undefined || !('type' in earlierEvent)) {
       const known = open.get(key)
-      if (known === undefined) open.set(key, { tools, calls: [call] })
-      else known.calls.push(call)
-    } else yield [toLate(call, earlier, changed)]
+      const own = decision?.call ?? call
+      if (known === undefined) open.set(key, { tools, calls: [own] })
+      else known.calls.push(own)
+    } else yield [toLate(call, earlierEvent, changed)]
     throwIfStopped(loop)
   }
   for (const { tools, calls } of open.values()) {
@@ -81,7 +82,7 @@ function toolsOfCall(
 /** Why a loop ends before the model is asked about late results: a handler asked or halted, an agent waits, or `max_turns`. */
 export function haltedAfterResults(loop: LoopState): HaltedReason | undefined {
   const { halts, manual } = innerPending(loop.state)
-  const halt = firstHalt([...loop.state.halts, ...halts])
+  const halt = firstHalt([...haltsOf(loop.state.earlier), ...halts])
   return (
     halt?.reason ?? (manual.length > 0 ? 'manual_tool_calls' : undefined) ?? limitAfterResults(loop)
   )

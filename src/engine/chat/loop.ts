@@ -20,12 +20,16 @@ import {
   applyEvent,
   firstHalt,
   foldEvent,
+  haltsOf,
   inCallOrder,
   innerPending,
   isDone,
+  recordOf,
+  requestedCalls,
   restingReason,
   runsTools,
   stepError,
+  stepHalts,
   toStepResult,
   totalUsage,
   turnText,
@@ -33,6 +37,7 @@ import {
 import { checkRequest, modelCall } from '../model-call/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
+import { isDue } from '../calls/decided.ts'
 import { isCallersCall } from '../tools/tool-run.ts'
 import { settleCalls } from './answer-calls.ts'
 import { haltedAfterResults, lateResults } from './late-results.ts'
@@ -76,8 +81,8 @@ export function loopSource(loop: LoopState): BatchSource {
 }
 
 /** Whether results or decisions of calls of earlier answers wait to be reported, before the model is asked. */
-function hasLateResults({ state, decisions }: LoopState): boolean {
-  return !state.active && decisions.length + state.halts.length > 0
+function hasLateResults({ state, hasLate }: LoopState): boolean {
+  return !state.active && hasLate
 }
 
 /**
@@ -261,10 +266,10 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
   const { state } = loop
   const inner = innerPending(state)
   const manual = manualCalls(loop, answer)
-  const waiting = [...manual, ...state.requested].map(({ id }) => id)
+  const waiting = [...manual, ...requestedCalls(state)].map(({ id }) => id)
   const open = new Set([...waiting, ...inner.waiting])
   const isFirst = state.steps.length === 0
-  const halt = firstHalt(inCallOrder([...state.halts, ...inner.halts], answer))
+  const halt = firstHalt(inCallOrder([...stepHalts(state), ...inner.halts], answer))
   // The answer to a question replaces its placeholder, so nothing may follow that yet.
   const isSettled = open.size === 0 && halt?.reason !== 'ask_user'
   const late = isFirst && isSettled ? loop.late : []
@@ -273,6 +278,7 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
     response: answer,
     newMessages: [...partialMessages(state, open), ...late],
     manualToolCalls: [...manual, ...inner.manual],
+    at: manual.length === 0 ? undefined : loop.context.engine.clock.now(),
     mode: loop.mode,
     continues: loop.continued && isFirst ? true : undefined,
     halt,
@@ -284,7 +290,7 @@ function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCal
   if (!runsTools(response)) return []
   const tools = turnTools(loop)
   return openCalls(loop, response).flatMap((call) => {
-    const isAsked = loop.state.requested.some(({ id }) => id === call.id)
+    const isAsked = recordOf(loop.state, call.id)?.state === 'awaiting_approval'
     const isLeft = loop.mode === 'manual' || isCallersCall(tools.tools.get(call.name), call)
     return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
@@ -324,11 +330,11 @@ function limitAfter(
 }
 
 /** Whether late results follow an answer that needs nothing else: the model has not read them. */
-function tellsMore({ decisions }: LoopState, { response, newMessages }: StepCompleted): boolean {
+function tellsMore({ state }: LoopState, { response, newMessages }: StepCompleted): boolean {
   return (
     restingReason(response) === 'completed' &&
     (newMessages.at(-1)?.metadata?.['lateResultOf'] !== undefined ||
-      decisions.some(({ late }) => late === true))
+      state.earlier.some((call) => isDue(call)))
   )
 }
 
@@ -384,8 +390,6 @@ function closedStep(
 function endStep(loop: LoopState, step: StepCompleted): Batch {
   const { kind, state } = loop
   const { haltedReason } = step
-  // What was decided about the calls of this step says nothing about later calls, which may have the same ids.
-  loop.decisions = loop.decisions.filter(({ late }) => late === true)
   loop.haltedReason = haltedReason
   if (kind === 'step' || haltedReason === undefined) return emitEnd(loop, [step])
   const result = chatResult({ ...loop, state: applyEvent(state, step) }, haltedReason)
@@ -397,16 +401,18 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
   const { state } = loop
   const last = state.steps.at(-1)
   // Between two steps, those of late calls.
-  const late = firstHalt(state.halts)
+  const halts = haltsOf(state.earlier)
+  const late = firstHalt(halts)
   const inner = innerPending(state)
-  const halts = [...state.questions, ...state.halts, ...inner.halts]
+  const waits = [...stepHalts(state), ...halts, ...inner.halts]
   const [asked] = inCallOrder(
-    halts.filter(({ reason }) => reason === 'ask_user'),
+    waits.filter(({ reason }) => reason === 'ask_user'),
     last?.response ?? { toolCalls: [] },
   )
   // Those of agents are in its step, too. Late calls have none.
   const manual = last?.manualToolCalls ?? inner.manual
-  const pendingApprovals = [...state.approvals, ...inner.approvals]
+  const approvals = requestedCalls(state)
+  const pendingApprovals = [...approvals, ...inner.approvals]
   return defined<ChatOutcome>({
     outputText: turnText(state, last?.response),
     output: loop.output?.plain,
@@ -418,7 +424,7 @@ function chatResult(loop: LoopState, haltedReason: HaltedReason): ChatOutcome {
     pendingQuestionOptions: asked?.options,
     pendingApprovals,
     manualToolCalls: manual,
-    pending: waitsOf(loop, { halts, approvals: state.approvals, manual }),
+    pending: waitsOf(loop, { halts: waits, approvals, manual }),
     haltResult: (late ?? last?.halt)?.result,
     error: late === undefined && last !== undefined ? stepError(last) : late?.error,
     usage: totalUsage(state),

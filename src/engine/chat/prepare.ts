@@ -2,15 +2,17 @@ import {
   createCollector,
   isCancellation,
   midStep,
+  recordBy,
   type Collector,
+  type FoldedCall,
 } from '../../core/answer/fold-answer.ts'
 import { unlessStopped } from '../../core/base/abort.ts'
 import { digestOf } from '../../core/base/digest.ts'
 import { frozen } from '../../core/base/frozen.ts'
+import { itemsOf, sharedList } from '../../core/base/shared-list.ts'
 import { unobserved, type Span } from '../../core/base/telemetry.ts'
 import type { Engine } from '../../core/contracts/engine.ts'
 import type {
-  Approval,
   CallOptions,
   FormatOption,
   NextStep,
@@ -34,7 +36,8 @@ import type { ProviderOptions } from '../../core/types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../core/types/request.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
-import type { CallDecision, RunProgress, Session } from '../../core/types/session.ts'
+import type { Session } from '../../core/types/session.ts'
+import { agentsIn, decisionOf, isDecided, isDue, type CallDecision } from '../calls/decided.ts'
 import {
   buildRequest,
   mergeByName,
@@ -44,6 +47,7 @@ import {
   type RunContext,
   type SessionContext,
 } from '../model-call/context.ts'
+import { allRecords, decideCall, recordOf } from '../model-call/fold.ts'
 import { assertRepairable } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
 import { projectTools, toolTable } from '../tools/compact-tools.ts'
@@ -72,12 +76,10 @@ export interface LoopState extends LoopSettings {
   readonly mode: 'auto' | 'manual'
   /** The loop started in the middle of a step: its answer was there already. */
   readonly continued: boolean
-  /** What was decided about calls that waited. The first step settles them; late ones are settled before the model is asked. */
-  decisions: readonly CallDecision[]
+  /** Calls of earlier answers have something to tell before the model is asked. */
+  hasLate: boolean
   /** Messages that follow the results of the first step. */
   late: readonly Message[]
-  /** The agents inside calls that an earlier run entered. */
-  readonly inner: NonNullable<RunProgress['inner']>
   /** How the session names what waits. */
   readonly tickets: Tickets | undefined
   /** What `prepareStep` changes about the step under way. */
@@ -129,9 +131,7 @@ interface LoopStart {
   readonly state: Collector
   readonly turns?: number
   readonly attempts?: number | undefined
-  readonly decisions?: readonly CallDecision[] | undefined
   readonly late?: readonly Message[] | undefined
-  readonly inner?: RunProgress['inner'] | undefined
   readonly mode?: 'auto' | 'manual' | undefined
   readonly traced?: string | undefined
   readonly tickets?: Tickets | undefined
@@ -145,7 +145,7 @@ export function createLoop(
   session?: SessionContext,
 ): LoopState {
   const entry = runContext(engine, options, session)
-  const approved = decisionsOf(start.state, options?.approvals, entry)
+  decideCalls(start.state, options?.approvals, entry)
   ownState(start.state)
   const { kind } = start
   const settings = settingsOf(contextAfter(entry, start.state.thread.messages), kind)
@@ -165,9 +165,8 @@ export function createLoop(
     entry,
     state: start.state,
     continued: start.state.active,
-    decisions: frozen([...(start.decisions ?? []), ...approved]),
+    hasLate: start.state.earlier.some((call) => call.halt !== undefined || isDue(call)),
     late: frozen(start.late ?? []),
-    inner: start.inner ?? {},
     tickets: start.tickets,
     mode: start.mode ?? optionOf(context, 'mode') ?? 'auto',
     changes: undefined,
@@ -186,8 +185,12 @@ export function createLoop(
 
 /** What a run starts from is the caller's. Callbacks see it, so the run goes on with frozen copies of what is not frozen yet. */
 function ownState(state: Collector): void {
-  const { thread, end, toolMessages, results, halts, requested } = state
-  Object.assign(state, frozen({ thread, end, toolMessages, results, halts, requested }))
+  const { thread, end, records, earlier } = state
+  const own = ({ inner, ...call }: FoldedCall): FoldedCall =>
+    inner === undefined ? frozen(call) : { ...frozen(call), inner }
+  Object.assign(state, frozen({ thread, end }))
+  state.records = sharedList(itemsOf(records).map(own))
+  state.earlier = earlier.map(own)
 }
 
 function settingsOf(context: RunContext, kind: LoopState['kind']): LoopSettings {
@@ -240,15 +243,15 @@ function isMessages(input: ThreadInput): input is MessagesInput {
 }
 
 /**
- * The decisions of the option `approvals`. A thread that ends with calls that they decide about is continued there: its last
+ * Notes the decisions of the option `approvals`. A thread that ends with calls that they decide about is continued there: its last
  * answer is the step under way.
  */
-function decisionsOf(
+function decideCalls(
   state: Collector,
   approvals: CallOptions['approvals'],
   { requestId, engine }: RunContext,
-): readonly CallDecision[] {
-  if (approvals === undefined) return []
+): void {
+  if (approvals === undefined) return
   if (!state.active) {
     const { messages } = state.thread
     const at = messages.findLastIndex(({ role }) => role !== 'tool')
@@ -264,30 +267,23 @@ function decisionsOf(
         usage: {},
         metadata: {},
       } as const
-      Object.assign(state, midStep(thread, facts, answer, messages.slice(at + 1)))
+      const results = new Map(messages.slice(at + 1).map((one) => [one.toolCallId, one]))
+      Object.assign(
+        state,
+        midStep(thread, facts, answer, ({ id }) => recordBy(id, results.get(id))),
+      )
     }
   }
-  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  const calls = (state.end?.message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
-  const open = new Map(calls.map((call) => [call.id, call]))
+  const written = new Map(state.end?.message.toolCalls?.map((call) => [call.id, call]))
   const problem = 'is not a call that waits in the thread'
   const issues: Issue[] = []
-  const decisions = Object.entries(approvals).flatMap(([id, approval]) => {
-    const call = open.get(id)
-    if (call !== undefined) return toDecision(call, approval)
-    issues.push({ path: `approvals.${id}`, problem })
-    return []
-  })
+  for (const [id, approval] of Object.entries(approvals)) {
+    const call = written.get(id)
+    if (call === undefined || recordOf(state, id)?.message !== undefined) {
+      issues.push({ path: `approvals.${id}`, problem })
+    } else decideCall(state, call, approval)
+  }
   assertValid('invalid_options', issues)
-  return decisions
-}
-
-/** What a decision means for a call. Changed arguments replace the text that the model wrote, too. */
-export function toDecision(call: ToolCall, approval: Approval): CallDecision {
-  if (approval === true) return { call }
-  if ('deny' in approval) return { call, deny: approval.deny }
-  const { rawArguments: _text, ...rest } = call
-  return { call: { ...rest, arguments: approval.arguments } }
 }
 
 /** Everything that the calls of a run need. */
@@ -354,8 +350,7 @@ export function turnTools(loop: LoopState): ToolRun {
   const written = state.end?.message.toolCalls ?? []
   const keyOf = (call: ToolCall): string =>
     callKey(loop, answer, written.find(({ id }) => id === call.id) ?? call)
-  // A later step has calls of its own.
-  const inner = state.steps.length === 0 ? loop.inner : undefined
+  const inner = agentsIn(allRecords(state))
   return merged(tools, { inner, keyOf })
 }
 
@@ -375,13 +370,12 @@ export function callKey({ context }: LoopState, answer: number, call: ToolCall):
 
 /** The calls of an answer that have no message. */
 export function openCalls({ state }: LoopState, { toolCalls }: ModelResponse): readonly ToolCall[] {
-  const answered = new Set(state.toolMessages.map(({ toolCallId }) => toolCallId))
-  return toolCalls.filter(({ id }) => !answered.has(id))
+  return toolCalls.filter(({ id }) => recordOf(state, id)?.message === undefined)
 }
 
 /** What was decided about a call of the step under way. */
-export function decisionOn({ decisions }: LoopState, { id }: ToolCall): CallDecision | undefined {
-  return decisions.find(({ call, late }) => call.id === id && late !== true)
+export function decisionOn({ state }: LoopState, call: ToolCall): CallDecision | undefined {
+  return decisionOf(recordOf(state, call.id), call)
 }
 
 const noTools: ToolRun['tools'] = new Map()
@@ -432,7 +426,9 @@ function pickedTools(
   })
   refuseReturn(issues)
   const choice = toolChoice ?? optionOf(context, 'toolChoice')
-  const isBound = loop.decisions.length + Object.keys(loop.inner).length > 0
+  const isBound = allRecords(loop.state).some(
+    (known) => known.inner !== undefined || isDecided(known),
+  )
   // A call that somebody decided about runs, and an agent goes on, whatever is offered now.
   const runnable = isBound ? mergeByName(context.tools, picked) : picked
   return {

@@ -1,25 +1,34 @@
 import {
   clearMessage,
   foldModelEvent,
+  idOf,
   isCancellation,
   isPaused,
   none,
   partialMessages,
-  tailOf,
+  proposed,
   toResponse,
   type Collector,
+  type FoldedCall,
   type InnerRun,
 } from '../../core/answer/fold-answer.ts'
-import { itemsOf, withItem } from '../../core/base/shared-list.ts'
+import { itemAt, itemsOf, placeOf, withKeyed } from '../../core/base/shared-list.ts'
+import type { Approval } from '../../core/contracts/options.ts'
 import { AdapterError } from '../../core/errors/errors.ts'
 import {
   askedMessage,
   interruptedMessage,
   lateMessage,
+  resultState,
   toolMessage,
 } from '../../core/messages/tool-messages.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
-import { innerEvent, innerSession, type StreamEvent } from '../../core/types/events.ts'
+import {
+  innerEvent,
+  innerSession,
+  type HandlerSignal,
+  type StreamEvent,
+} from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import {
@@ -47,7 +56,8 @@ import type {
   StepResult,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { CallStart, Session, StoredResult } from '../../core/types/session.ts'
+import type { CallHalt, CallResult, Session } from '../../core/types/session.ts'
+import { toApproval } from '../calls/decided.ts'
 import { enterInner } from './restore.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
@@ -65,41 +75,33 @@ export function applyEvent(state: Collector, event: StreamEvent): Collector {
 export function foldEvent(state: Collector, event: StreamEvent): void {
   switch (event.type) {
     case 'approval_requested': {
-      const { call, reason, toolCallId } = event
+      const { toolCallId, reason, at: since, expiresAt } = event
       if (isInnerCall(state, toolCallId)) break
-      const request = reason === undefined ? call : { ...call, reason }
-      state.requested = [...state.requested, request]
-      state.halts = [...state.halts, { reason: 'approval', toolCallId }]
+      const halt = { reason: 'approval' }
+      const asked = { state: 'awaiting_approval', reason, since, expiresAt, halt } as const
+      changeCall(state, toolCallId, (call) => ({ ...call, ...asked }))
       break
     }
     case 'tool_execution_started':
-      state.started = [...state.started, event.id]
-      state.starts = withStart(state.starts, event)
+      startCall(state, event)
       break
     case 'tool_progress':
       if (event.inner !== undefined) foldInner(state, event)
       break
     case 'tool_execution_completed':
-      state.results = [...state.results, storedResult(event)]
       leaveInner(state, event.id)
+      endCall(state, event)
       break
     case 'tool_result_encoded':
-      addToolMessage(state, resultMessage(event))
-      if (event.halt !== undefined) state.halts = [...state.halts, event.halt]
+      addToolMessage(state, event.id, resultMessage(event), event.halt)
       break
-    case 'ask_user_requested': {
-      const { toolCallId, question, options, metadata } = event
-      if (isInnerCall(state, toolCallId)) break
-      // A late question has no place in the thread: the model was told that there is no result yet.
-      if (metadata?.['lateResultOf'] === toolCallId) dropResult(state, toolCallId)
-      else addToolMessage(state, withMetadata(askedMessage(toolCallId), metadata))
-      state.halts = [...state.halts, { reason: 'ask_user', toolCallId, question, options }]
+    case 'ask_user_requested':
+      if (!isInnerCall(state, event.toolCallId)) askUser(state, event)
       break
-    }
     case 'tool_halt': {
       const { toolCallId, reason, result, content, metadata } = event
-      addToolMessage(state, withMetadata(toolMessage(toolCallId, content), metadata))
-      state.halts = [...state.halts, { reason, toolCallId, result }]
+      const message = withMetadata(toolMessage(toolCallId, content), metadata)
+      addToolMessage(state, toolCallId, message, { reason, result })
       break
     }
     case 'step_completed':
@@ -115,33 +117,151 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
   state.count++
 }
 
+/** The record of a call: of the answer, or of an earlier one. */
+export function recordOf(state: Collector, id: string): FoldedCall | undefined {
+  const at = placeOf(state.records, id, idOf)
+  return at === undefined
+    ? state.earlier.find((call) => call.id === id)
+    : itemAt(state.records, at)
+}
+
+/** All records: those of earlier answers first. */
+export function allRecords({ earlier, records }: Collector): readonly FoldedCall[] {
+  return [...earlier, ...itemsOf(records)]
+}
+
+/** Changes the record of a call. A call that the fold has not seen before, as of a runner without a model, gets one. */
+function changeCall(
+  state: Collector,
+  id: string,
+  change: (call: FoldedCall) => Undefinable<FoldedCall>,
+): void {
+  const known = placeOf(state.records, id, idOf)
+  const call = known === undefined ? undefined : itemAt(state.records, known)
+  const isEarlier = call === undefined && state.earlier.some((one) => one.id === id)
+  if (isEarlier) {
+    state.earlier = state.earlier.map((one) => (one.id === id ? defined(change(one)) : one))
+    return
+  }
+  // A thread that ends with open calls has their records only when it is asked for them.
+  const at = known ?? state.records.length
+  state.records = withKeyed(state.records, at, defined(change(call ?? proposed(id))), idOf)
+}
+
+/** The tool messages of the step under way, in the order of the calls. */
+export function stepResults({ records }: Collector): readonly Message[] {
+  return itemsOf(records).flatMap(({ message }) => message ?? [])
+}
+
+/** Notes what was decided about a call that is open. */
+export function decideCall(state: Collector, { id }: ToolCall, approval: Approval): void {
+  const kept = toApproval(approval)
+  changeCall(state, id, (call) => ({ ...call, state: kept.decision, approval: kept }))
+}
+
+type Undefinable<T> = { readonly [Key in keyof T]: T[Key] | undefined }
+
+type ExecutionStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
+
+function startCall(state: Collector, event: ExecutionStarted): void {
+  const { id, at: startedAt, timeoutMs, idempotent } = event
+  renewCall(state, id)
+  changeCall(state, id, (call) => ({
+    ...call,
+    state: 'running',
+    startedAt,
+    timeoutMs,
+    idempotent,
+    endedAt: undefined,
+    error: undefined,
+    result: undefined,
+    halt: undefined,
+    rests: undefined,
+  }))
+}
+
+/** A call that has its answer, and gets another one, is another call with the same id, as a runner without a model may be given. */
+function renewCall(state: Collector, id: string): void {
+  const at = placeOf(state.records, id, idOf)
+  const call = at === undefined ? undefined : itemAt(state.records, at)
+  if (call?.told !== 'result') return
+  state.records = withKeyed(state.records, state.records.length, proposed(id), idOf)
+}
+
+type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
+
+/** The handler of a call has ended. A call asks when its question is told. */
+function endCall(state: Collector, { id, result, outcome, at: endedAt }: ExecutionCompleted): void {
+  if ('error' in result) {
+    const { error } = result
+    changeCall(state, id, (call) => ({ ...call, state: 'failed', error, endedAt }))
+    return
+  }
+  const question = outcome?.type === 'ask_user' ? outcome : undefined
+  const left = defined<CallResult>({
+    value: result.ok,
+    parts: result.parts,
+    question: question && questionOf(question),
+    haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
+  })
+  const next = question === undefined ? 'done' : 'running'
+  changeCall(state, id, (call) => ({ ...call, state: next, result: left, endedAt }))
+}
+
+function questionOf({
+  question,
+  options,
+  expiresInMs,
+}: Extract<HandlerSignal, { type: 'ask_user' }>): NonNullable<CallResult['question']> {
+  return defined({ question, options, expiresInMs })
+}
+
+type Asked = Extract<StreamEvent, { type: 'ask_user_requested' }>
+
+function askUser(state: Collector, event: Asked): void {
+  const { toolCallId, question: text, options, metadata, at: since, expiresAt } = event
+  leaveInner(state, toolCallId)
+  // A late question has no place in the thread: the model was told that there is no result yet.
+  const isLate = metadata?.['lateResultOf'] === toolCallId
+  const asked = withMetadata(askedMessage(toolCallId), metadata)
+  changeCall(state, toolCallId, (call) => ({
+    ...call,
+    state: 'asking',
+    message: isLate ? undefined : asked,
+    question: { text, options },
+    result: undefined,
+    since,
+    expiresAt,
+    halt: { reason: 'ask_user' },
+  }))
+}
+
 type Progress = Extract<StreamEvent, { type: 'tool_progress' }>
 
 /** Whether an id is that of a call inside an agent, and not of a call of the answer. */
-function isInnerCall({ inner, end }: Collector, id: string): boolean {
-  if (end?.message.toolCalls?.some((call) => call.id === id) === true) return false
-  return inner.some(({ callId }) => id.startsWith(`${callId}/`))
+function isInnerCall(state: Collector, id: string): boolean {
+  if (!id.includes('/') || recordOf(state, id) !== undefined) return false
+  return allRecords(state).some(({ id: callId, inner }) => {
+    return inner !== undefined && id.startsWith(`${callId}/`)
+  })
 }
 
 /** Folds what an agent inside a call reports: where it goes on from, or an event of its own. */
 function foldInner(state: Collector, progress: Progress): void {
   const { id: callId } = progress
   const base = innerSession(progress)
-  const known = state.inner.find((run) => run.callId === callId)
+  const known = recordOf(state, callId)?.inner
   if (base !== undefined) {
     // A call that is entered again has the same inner session, which knows what it used.
     if (known !== undefined && known.base.id !== base.id) leaveInner(state, callId)
-    const entered = { ...enterInner(callId, base), entered: true }
-    const isKnown = state.inner.some((run) => run.callId === callId)
-    state.inner = isKnown
-      ? state.inner.map((run) => (run.callId === callId ? entered : run))
-      : [...state.inner, entered]
+    const inner = { ...enterInner(base), entered: true }
+    changeCall(state, callId, (call) => ({ ...call, inner }))
     return
   }
   const event = innerEvent(progress)
   if (known === undefined || event === undefined) return
   const next = applyEvent(known.state, event)
-  state.inner = state.inner.map((run) => (run === known ? { ...run, state: next } : run))
+  changeCall(state, callId, (call) => ({ ...call, inner: { ...known, state: next } }))
   const told = [...answersSince(known.state, next), ...answerOf(known.state, event)]
   if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
   // What a result tells is not in the inner session any more.
@@ -170,15 +290,15 @@ function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[]
 }
 
 /** The call has its answer: of its inner run only the usage is kept. */
-function leaveInner(state: Collector, callId: unknown): void {
-  const run = state.inner.find((inner) => inner.callId === callId)
-  if (run === undefined) return
-  state.inner = state.inner.filter((inner) => inner !== run)
-  state.spent = addUsage(state.spent, untoldUsage(run))
+function leaveInner(state: Collector, id: string): void {
+  const inner = recordOf(state, id)?.inner
+  if (inner === undefined) return
+  changeCall(state, id, (call) => ({ ...call, inner: undefined, rests: undefined }))
+  state.spent = addUsage(state.spent, untoldUsage(inner))
 }
 
 /** What an inner run used, as far as no result of it has told. */
-function untoldUsage({ state }: InnerRun): Usage {
+function untoldUsage({ state }: Pick<InnerRun, 'state'>): Usage {
   return state.result === undefined ? totalUsage(state) : {}
 }
 
@@ -234,14 +354,47 @@ interface WaitingAgent {
 }
 
 /** The agents that this run has entered and that wait for somebody. */
-export function waitingAgents({ inner }: Collector): readonly WaitingAgent[] {
-  return inner.flatMap(({ callId, base, state, entered }) => {
-    const told = state.result
+export function waitingAgents(state: Collector): readonly WaitingAgent[] {
+  return innerRuns(state).flatMap(({ callId, base, state: within, entered }) => {
+    const told = within.result
     const at = told ?? { ...base, manualToolCalls: base.pendingToolCalls }
-    const isNew = entered && (told !== undefined || state.count === 0)
+    const isNew = entered && (told !== undefined || within.count === 0)
     const count = at.pendingApprovals.length + at.manualToolCalls.length
     const waits = at.pendingToolCallId !== undefined || count > 0
     return isNew && waits ? { callId, base, told, at } : []
+  })
+}
+
+/** The runs of agents inside calls, with their calls. */
+export function innerRuns(state: Collector): readonly (InnerRun & { readonly callId: string })[] {
+  return allRecords(state).flatMap(({ id, inner }) => (inner ? { ...inner, callId: id } : []))
+}
+
+/** Why calls stop the loop, in the order of the calls. */
+export function haltsOf(records: readonly FoldedCall[]): readonly ToolHalt[] {
+  return records.flatMap(({ id: toolCallId, halt, question }) => {
+    if (halt === undefined) return []
+    if (halt.reason !== 'ask_user') return { ...halt, toolCallId }
+    const { text, options } = question ?? {}
+    return defined<ToolHalt>({ reason: 'ask_user', toolCallId, question: text, options })
+  })
+}
+
+/** Why calls of the last answer stop the loop, in the order of the calls. */
+export function stepHalts({ records }: Collector): readonly ToolHalt[] {
+  return haltsOf(itemsOf(records))
+}
+
+/** The calls of the last answer that wait for approval, in the order of the calls. */
+export function requestedCalls({ records, end, steps }: Collector): readonly PendingApproval[] {
+  const calls = end?.message.toolCalls ?? steps.at(-1)?.response.toolCalls ?? none
+  const waiting = itemsOf(records).filter(({ state }) => state === 'awaiting_approval')
+  if (waiting.length === 0) return none
+  const known = new Map(calls.map((call) => [call.id, call]))
+  return waiting.flatMap(({ id, reason }) => {
+    const call = known.get(id)
+    if (call === undefined) return []
+    return reason === undefined ? call : { ...call, reason }
   })
 }
 
@@ -267,40 +420,22 @@ function completeStep(state: Collector, event: StepCompleted): void {
   // Hooks see the steps. Those that are there already are not copied for each.
   state.steps = Object.freeze([...state.steps, Object.freeze(step)])
   state.haltedReason = event.haltedReason
-  const halts = inCallOrder(state.halts, response)
-  state.questions = halts.filter(({ reason }) => reason === 'ask_user')
-  state.halted = halts.filter(({ reason }) => reason !== 'ask_user' && reason !== 'approval')
-  state.approvals = response.toolCalls.flatMap(
-    ({ id }) => state.requested.find((request) => request.id === id) ?? [],
-  )
+  for (const { id } of manualToolCalls) {
+    if (isInnerCall(state, id)) continue
+    changeCall(state, id, (call) => ({ ...call, state: 'awaiting_result', since: event.at }))
+  }
+  for (const { metadata } of newMessages) {
+    const id = metadata?.['lateResultOf']
+    if (typeof id === 'string') changeKnown(state, id, { told: 'result' })
+  }
   clearMessage(state)
 }
 
-type ExecutionStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
-
-/** The starts of calls with another one, which replaces an earlier one of the same call. An event of 0.2 says nothing of it. */
-function withStart(starts: readonly CallStart[], event: ExecutionStarted): readonly CallStart[] {
-  const { id: toolCallId, at, timeoutMs, idempotent } = event
-  const others = starts.filter((start) => start.toolCallId !== toolCallId)
-  return at === undefined
-    ? others
-    : [...others, defined<CallStart>({ toolCallId, at, timeoutMs, idempotent })]
-}
-
-type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed' }>
-
-function storedResult({ id, result, outcome }: ExecutionCompleted): StoredResult {
-  return defined<StoredResult>({
-    toolCallId: id,
-    value: 'ok' in result ? result.ok : undefined,
-    parts: 'ok' in result ? result.parts : undefined,
-    error: 'error' in result ? result.error : undefined,
-    question:
-      outcome?.type === 'ask_user'
-        ? { question: outcome.question, options: outcome.options }
-        : undefined,
-    haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
-  })
+/** Changes a record that the fold has. */
+function changeKnown(state: Collector, id: string, change: Partial<FoldedCall>): void {
+  if (recordOf(state, id) !== undefined) {
+    changeCall(state, id, (call) => ({ ...call, ...change }))
+  }
 }
 
 type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
@@ -327,24 +462,24 @@ function withMetadata(message: Message, metadata: JsonObject | undefined): Messa
 }
 
 /** Adds the answer to a call. A late one is a message of its own; it comes between two steps. */
-function addToolMessage(state: Collector, message: Message): void {
-  const id = message.toolCallId ?? message.metadata?.['lateResultOf']
-  dropResult(state, id)
+function addToolMessage(
+  state: Collector,
+  id: string,
+  message: Message,
+  halt: CallHalt | undefined,
+): void {
   leaveInner(state, id)
-  if (message.role !== 'tool') {
-    state.thread = appendMessages(state.thread, message)
-    return
-  }
-  state.toolMessages = [...state.toolMessages, message]
-  // A run that was cut and goes on has its calls from the session.
-  if (state.tail.length === 0) state.tail = tailOf(state)
-  const at = itemsOf(state.tail).findIndex(({ toolCallId }) => toolCallId === id)
-  if (at !== -1) state.tail = withItem(state.tail, at, message)
-}
-
-/** The result of a call is no longer needed: it is told, or asked about. */
-function dropResult(state: Collector, id: unknown): void {
-  state.results = state.results.filter(({ toolCallId }) => toolCallId !== id)
+  const isLate = message.role !== 'tool'
+  if (isLate) state.thread = appendMessages(state.thread, message)
+  else renewCall(state, id)
+  changeCall(state, id, (call) => ({
+    ...call,
+    state: resultState(message),
+    told: 'result',
+    message: isLate ? call.message : message,
+    result: undefined,
+    halt: halt && defined<CallHalt>({ reason: halt.reason, result: halt.result, error: halt.error }),
+  }))
 }
 
 /** A thread without its last answer and the results after it. */
@@ -404,7 +539,7 @@ function leftOpen({ steps }: Collector): readonly Message[] {
 
 /** Everything that a run used: its own usage, and what agents inside its calls used and have not told. */
 export function totalUsage(state: Collector): Usage {
-  return state.inner.reduce((sum, run) => addUsage(sum, untoldUsage(run)), ownUsage(state))
+  return innerRuns(state).reduce((sum, run) => addUsage(sum, untoldUsage(run)), ownUsage(state))
 }
 
 /** The usage of every step, of the message under way, and of what came before a cut. */

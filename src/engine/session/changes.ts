@@ -13,11 +13,12 @@ import {
   answeredMessage,
   approvedContent,
   deniedMessage,
-  isNotYet,
   interruptedMessage,
+  isNotYet,
   notRunMessage,
   notYetMessage,
   reportedMessage,
+  resultState,
   toLateMessage,
   isMark,
 } from '../../core/messages/tool-messages.ts'
@@ -61,48 +62,46 @@ import {
   type ToolCall,
 } from '../../core/types/message.ts'
 import { addUsage } from '../../core/types/response.ts'
-import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
+import type { PendingApproval } from '../../core/types/results.ts'
 import {
   sessionVersion,
-  type CallDecision,
   type RunProgress,
+  type SavedCall,
   type Session,
   type SessionCommand,
   type SessionStatus,
 } from '../../core/types/session.ts'
-import { pendingCalls } from '../calls/pending.ts'
+import { hasLeft, toApproval, wasStarted } from '../calls/decided.ts'
 import {
-  cutApprovals,
-  cutQuestions,
-  innerPlace,
+  pendingCalls,
+  pendingKinds,
   questionsOf,
-  unfulfilled,
-} from '../calls/places.ts'
+  waits,
+  waitingStatus,
+  withLists,
+} from '../calls/pending.ts'
+import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
-  notesAfter,
+  goneCall,
+  keptCall,
+  mapCalls,
   openQuestion,
   openWait,
   settleChecks,
   settledBefore,
   settlementOf,
   wasSettled,
+  withCall,
   withSettled,
   type GivenSettlement,
   type SettleOptions,
   type Settlement,
 } from '../calls/settle.ts'
-import { toDecision, type ThreadInput } from '../chat/prepare.ts'
+import type { ThreadInput } from '../chat/prepare.ts'
 import { goesOn } from '../model-call/restore.ts'
-import {
-  pickInner,
-  untoldUsage,
-  waits,
-  withInnerPending,
-  withQuestions,
-  type InnerSessions,
-} from './inner.ts'
-import { cleared, restingRun, waitingStatus } from './reduce.ts'
+import { untoldUsage } from './inner.ts'
+import { cleared, restingRun, toldLate } from './reduce.ts'
 
 /** The options of a new session. A thread or messages, not both. */
 export interface SessionOptions {
@@ -248,7 +247,10 @@ function askedQuestion(
   )
 }
 
-/** The session with the answer to a question of one of its calls, or of a call of an agent inside. */
+/**
+ * The session with the answer to a question of one of its calls, or of a call of an agent inside. It is the result of the call that asked,
+ * or is kept for the handler if that asked to be called again.
+ */
 function answered(
   session: Session,
   toolCallId: string,
@@ -259,17 +261,38 @@ function answered(
     answered(inner, id, content, settlement),
   )
   if (inside !== undefined) return noted(inside, toolCallId, content)
-  const questions = [...questionsOf(session), ...cutQuestions(session)]
-  const question = questions.find((asked) => asked.toolCallId === toolCallId)
-  if (question === undefined) return session
-  const { question: text = '', options } = question
+  const { question, told } = savedCall(session, toolCallId) ?? {}
+  const { text = '', options } = question ?? {}
   const { by, at } = settlement
-  const kept = withSettled(session, toolCallId, settlement, {
-    question: defined<CallQuestion>({ text, options, answer: content, by, at }),
-  })
-  const next = withAnswer(kept, question, content)
-  // Otherwise the answer is the result of the call.
-  return options?.['resume'] === true ? noted(next, toolCallId, content) : next
+  const kept = defined<CallQuestion>({ text, options, answer: content, by, at })
+  if (options?.['resume'] === true) {
+    const next = withSettled(session, toolCallId, settlement, { ...noWait, question: kept })
+    return noted(relisted(next), toolCallId, content)
+  }
+  const isLate = told === 'placeholder'
+  const next = relisted(
+    withSettled(session, toolCallId, settlement, {
+      ...noWait,
+      question: kept,
+      state: 'done',
+      told: isLate ? 'placeholder' : 'result',
+    }),
+  )
+  const { words, images } = forToolResult(content)
+  const answer = answeredMessage(toolCallId, text, words)
+  const added = images.length === 0 ? [] : [user(images)]
+  const call = isLate ? callOf(session.thread, toolCallId) : undefined
+  if (call !== undefined) return withLate(next, [toLateMessage(call, answer), ...added])
+  return withLate({ ...next, thread: withAnswers(session.thread, [answer]) }, added)
+}
+
+/** What a call has no more when it does not wait any more. */
+const noWait = { reason: undefined, since: undefined, expiresAt: undefined, halt: undefined }
+
+/** The session whose lists and status say what its calls wait for now. One whose run was cut, stopped or failed can still be resumed. */
+function relisted(session: Session): Session {
+  const next = withLists(session)
+  return waits(session) ? { ...next, status: waitingStatus(next) ?? 'idle' } : next
 }
 
 /**
@@ -296,42 +319,6 @@ function reasoningIssues(content: Message['content']): readonly Issue[] {
 }
 
 /**
- * The session with the answer to one of its questions. It is the result of the call that asked, or is kept for the handler if that asked
- * to be called again.
- */
-function withAnswer(session: Session, asking: ToolHalt, content: Message['content']): Session {
-  const { toolCallId, question = '', options } = asking
-  const { halts = [], decisions = [], started = [] } = session.run ?? {}
-  const isOf = ({ call }: CallDecision): boolean => call.id === toolCallId
-  const known = decisions.find((decision) => decision.late === true && isOf(decision))?.call
-  const late = isLate(session.thread, toolCallId)
-    ? (known ?? askedCall(session.thread, toolCallId))
-    : known
-  const others = decisions.filter((decision) => !isOf(decision))
-  const rest = withRun(session, {
-    halts: halts.filter((halt) => halt.toolCallId !== toolCallId),
-    // Its handler has returned, with the question.
-    started: started.filter((id) => id !== toolCallId),
-    decisions: others.length === 0 ? undefined : others,
-  })
-  const asked = withQuestions(
-    rest,
-    questionsOf(rest).filter((other) => other.toolCallId !== toolCallId),
-  )
-  if (options?.['resume'] === true) {
-    const call = late ?? askedCall(session.thread, toolCallId)
-    const decision = call && defined<CallDecision>({ call, answer: content, late: late && true })
-    return awaiting(decision === undefined ? asked : withDecision(asked, decision))
-  }
-  const { words, images } = forToolResult(content)
-  const answer = answeredMessage(toolCallId, question, words)
-  const added = images.length === 0 ? [] : [user(images)]
-  if (late !== undefined) return awaiting(withLate(asked, [toLateMessage(late, answer), ...added]))
-  const thread = withAnswers(session.thread, [answer])
-  return awaiting(withLate({ ...asked, thread }, added))
-}
-
-/**
  * The session in which something was settled inside the agent that has a call; `undefined` if no agent has it. When that agent waits for
  * nothing more, the next run enters it again.
  */
@@ -342,12 +329,8 @@ function inAgent(
 ): Session | undefined {
   const place = innerPlace(session, toolCallId)
   if (place === undefined) return undefined
-  const { callId } = place
   const inner = settle(place.session, place.id)
-  const next = withRun(session, { inner: { ...session.run?.inner, [callId]: inner } })
-  const call = isLate(session.thread, callId) ? askedCall(session.thread, callId) : undefined
-  const goesOn = waits(inner) || call === undefined
-  return awaiting(withInnerPending(goesOn ? next : withDecision(next, { call, late: true })))
+  return relisted(withCall(session, place.callId, { inner }))
 }
 
 /** The words of a reply, which every provider takes as the result of a tool, and its other parts. */
@@ -362,129 +345,107 @@ function forToolResult(content: Message['content']): {
 }
 
 /**
- * The session with messages after its thread. The calls at its end that have no result are settled as far as that is known: what was
- * denied is told now; what was approved, answered, asked or run becomes late; what still waits is answered as not yet there. Of the
- * others, those that were started are reported as interrupted, and the rest did not run. So are agents that were under way.
+ * The session with messages after its thread. Calls that have no result are left behind as `leftBehind` says: the model reads something
+ * about each, and what waits or was decided goes on.
  */
 function said(session: Session, added: readonly Message[]): Session {
-  const { run } = session
-  const late = (run?.decisions ?? []).filter((decision) => decision.late === true)
-  const questions = questionsOf(session)
-  const isOpen = (id: string): boolean => questions.some(({ toolCallId }) => toolCallId === id)
-  // A call whose question is open does not run before that is answered. Its placeholder keeps the arguments that were approved.
-  const asking = late.filter(({ call }) => isOpen(call.id))
-  const thread = asking.reduce(withApproved, session.thread)
-  // An agent that was stopped in the middle is over: its tools must not act before the model has read the new words.
-  const isStopped = ({ id }: ToolCall): boolean =>
-    run?.started.includes(id) === true && agentOf(run.inner, id)?.status === 'idle'
-  const decisions = late.filter(({ call }) => !isStopped(call) && !isOpen(call.id))
-  const stopped = late.flatMap(({ call }) =>
-    isStopped(call) ? toLateMessage(call, interruptedMessage(call.id, 'interrupted')) : [],
-  )
+  const { run, thread, calls = {} } = session
+  const isUnderWay = run !== undefined && run.phase !== 'between'
+  const open = isUnderWay ? lastCalls(thread) : []
+  const told = new Map(thread.messages.slice(-open.length - 1).map((one) => [one.toolCallId, one]))
+  const left = new Map(Object.entries(calls))
   const answers: Message[] = []
-  const agents = new Set(decisions.map(({ call }) => call.id))
-  for (const call of run === undefined || run.phase === 'between' ? [] : lastCalls(thread)) {
-    const { id } = call
-    const told = thread.messages.findLast(({ toolCallId }) => toolCallId === id)
-    const decision = run?.decisions?.find((decided) => decided.call.id === id)
-    const isAsked = run?.halts.some(({ reason, toolCallId }) => {
-      return reason === 'ask_user' && toolCallId === id
-    })
-    const hasResult = told !== undefined && !isMark(told) && told.metadata?.['askUser'] !== true
-    if (hasResult) continue
-    const agent = agentOf(run?.inner, id)
-    if (isStopped(call)) {
-      answers.push(reportedMessage(told ?? interruptedMessage(id, 'interrupted')))
-    } else if (agent !== undefined) {
-      agents.add(id)
-      answers.push(notYetFor(call, decision))
-      // One that waits is entered again when somebody has settled what it waits for.
-      const own = decision?.call ?? call
-      if (!waits(session) || !waits(agent)) decisions.push({ call: own, late: true })
-    } else if (decision?.deny !== undefined) answers.push(deniedMessage(id, decision.deny))
-    else if (isOpen(id)) answers.push(notYetFor(call, { call: askedCall(thread, id) ?? call }))
-    else if (decision !== undefined || isAsked || isIn(run?.results, id)) {
-      answers.push(notYetMessage(id))
-      const own = decision ?? { call: askedCall(thread, id) ?? call }
-      decisions.push({ ...own, late: true })
-    } else if (told === undefined) answers.push(notYetMessage(id))
-    else if (isMark(told)) {
-      answers.push(run?.started.includes(id) ? reportedMessage(told) : notRunMessage(id))
+  for (const call of open) {
+    const { message, saved } = leftBehind(call, savedCall(session, call.id), told.get(call.id))
+    if (message !== undefined) answers.push(message)
+    const kept = saved && keptCall(saved)
+    if (kept === undefined) left.delete(call.id)
+    else left.set(call.id, kept)
+  }
+  // An agent that was stopped in the middle is over: its tools must not act before the model has read the new words.
+  const stopped: Message[] = []
+  for (const [id, saved] of left) {
+    if (saved.told !== 'placeholder') continue
+    const call = isStopped(saved) ? callOf(thread, id) : undefined
+    if (call === undefined) left.set(id, atRest(saved))
+    else {
+      left.set(id, interruptedCall(saved))
+      stopped.push(toLateMessage(call, interruptedMessage(id, 'interrupted')))
     }
   }
-  const over = new Set(stopped.map(({ metadata }) => metadata?.['lateResultOf']))
-  const isTold = (id: string): boolean => !over.has(id) && (agents.has(id) || isLate(thread, id))
-  const next: Session = {
-    ...cleared(session, pickInner(run?.inner, isTold)),
-    status: 'idle',
-    thread: appendMessages(
-      withAnswers(thread, answers),
-      ...(run?.late ?? []),
-      ...stopped,
-      ...added,
-    ),
-  }
-  const open = questions.filter(({ toolCallId }) => {
-    const place = innerPlace(session, toolCallId)
-    return place === undefined || isTold(place.callId)
-  })
-  return withLateCalls(withQuestions(next, open), run, decisions)
-}
-
-/** The thread whose placeholder for the result of a call has the arguments that were approved. */
-function withApproved(thread: Thread, { call }: CallDecision): Thread {
-  const written = callOf(thread, call.id)
-  const at = thread.messages.findLastIndex(({ toolCallId }) => toolCallId === call.id)
-  const message = thread.messages[at]
-  if (written === undefined || message === undefined || !isNotYet(message)) return thread
-  return { ...thread, messages: thread.messages.with(at, notYetFor(written, { call })) }
-}
-
-/** The session of the agent inside a call. */
-function agentOf(inner: InnerSessions | undefined, id: string): Session | undefined {
-  return Object.hasOwn(inner ?? {}, id) ? inner?.[id] : undefined
-}
-
-/** The answer to the call of an agent whose result comes later. It keeps the arguments that were approved, if they are others. */
-function notYetFor(
-  { id, arguments: written }: ToolCall,
-  decision: CallDecision | undefined,
-): Message {
-  const message = notYetMessage(id)
-  const args = decision?.call.arguments
-  if (args === undefined || JSON.stringify(args) === JSON.stringify(written)) return message
-  return { ...message, metadata: { ...message.metadata, approvedArguments: args } }
-}
-
-/** The session with calls whose results will be told late, and with what the run knows about them. */
-function withLateCalls(
-  session: Session,
-  run: RunProgress | undefined,
-  decisions: readonly CallDecision[],
-): Session {
-  if (run === undefined || decisions.length === 0) return session
-  const ids = new Set(decisions.map(({ call }) => call.id))
-  const results = run.results?.filter(({ toolCallId }) => ids.has(toolCallId))
-  const starts = run.starts?.filter(({ toolCallId }) => ids.has(toolCallId))
+  const late = run?.late ?? []
+  const next = cleared(session, toldLate(Object.fromEntries(left), [...late, ...stopped]))
+  const answered = withAnswers(thread, answers)
   return {
-    ...session,
-    run: defined<RunProgress>({
-      ...restingRun(run.mode),
-      usage: session.run?.usage,
-      inner: session.run?.inner,
-      started: run.started.filter((id) => ids.has(id)),
-      starts: starts?.length === 0 ? undefined : starts,
-      halts: run.halts.filter(({ reason, toolCallId }) => {
-        return reason === 'ask_user' && ids.has(toolCallId)
-      }),
-      results: results?.length === 0 ? undefined : results,
-      decisions,
-    }),
+    ...next,
+    status: 'idle',
+    thread: appendMessages(answered, ...late, ...stopped, ...added),
   }
 }
 
-function isIn(list: readonly { readonly toolCallId: string }[] = [], id: string): boolean {
-  return list.some(({ toolCallId }) => toolCallId === id)
+/** What the model reads of a call when the user says something else, and what is kept of the call. */
+interface LeftBehind {
+  readonly message?: Message
+  readonly saved?: SavedCall
+}
+
+/**
+ * A call that is left behind: what was denied is told now. What was approved, answered or has returned is told later, and what waits goes on
+ * waiting. What was started, and agents that were under way, are reported as interrupted; what was not started does not run.
+ */
+function leftBehind(
+  { id }: ToolCall,
+  saved: SavedCall | undefined,
+  told: Message | undefined,
+): LeftBehind {
+  const later = (): LeftBehind => ({
+    message: notYetMessage(id),
+    saved: { ...atRest(saved ?? {}), told: 'placeholder' },
+  })
+  const { state = 'proposed' } = saved ?? {}
+  if (saved === undefined || state === 'proposed') {
+    const isTold = told !== undefined && !isMark(told)
+    return defined<LeftBehind>({ message: isTold ? undefined : notRunMessage(id), saved })
+  }
+  if (saved.told === 'result') return { saved: atRest(saved) }
+  if (hasLeft(saved)) return later()
+  switch (state) {
+    case 'denied': {
+      const message = deniedMessage(id, saved.approval?.reason ?? '')
+      return { message, saved: { ...saved, told: 'result' } }
+    }
+    case 'approved':
+    case 'awaiting_approval':
+    case 'asking':
+    case 'awaiting_result':
+      return later()
+    case 'running': {
+      if (saved.inner !== undefined && !isStopped(saved)) return later()
+      const message = reportedMessage(interruptedMessage(id, 'interrupted'))
+      return { message, saved: interruptedCall(saved) }
+    }
+    case 'done':
+    case 'failed':
+    case 'interrupted':
+      return { saved: { ...saved, told: 'result' } }
+    default:
+      return assertNever(state)
+  }
+}
+
+/** A call that halts nothing any more. The agent inside of it rests. */
+function atRest({ halt: _halt, ...saved }: SavedCall): SavedCall {
+  return saved.inner === undefined ? saved : { ...saved, rests: true }
+}
+
+/** Whether the agent inside a call was stopped in the middle of its run. */
+function isStopped(saved: SavedCall): boolean {
+  return wasStarted(saved) && saved.inner?.status === 'idle'
+}
+
+/** A call that was started and will have no result. */
+function interruptedCall({ inner: _inner, ...saved }: SavedCall): SavedCall {
+  return { ...saved, state: 'interrupted', told: 'result' }
 }
 
 /** The session after `Session.approve`: the call runs when the session is resumed, with other arguments if they are given. */
@@ -550,44 +511,16 @@ function withApproval(
     withApproval(inner, id, approval, settlement),
   )
   if (inside !== undefined) return inside
-  const session = withSettled(given, toolCallId, settlement, {
-    approval: keptApproval(given, toolCallId, approval, settlement),
-  })
-  const pending = session.pendingApprovals.find(({ id }) => id === toolCallId)
-  const known = pending ?? callOf(session.thread, toolCallId)
-  if (known === undefined) throw unknownCall('wait for approval', toolCallId, [])
-  const { reason: _reason, ...call }: PendingApproval = known
-  const pendingApprovals = session.pendingApprovals.filter(({ id }) => id !== toolCallId)
-  const rest: Session = { ...undecided(session, toolCallId), pendingApprovals }
-  const decision = toDecision(call, approval)
-  if (!isLate(session.thread, toolCallId)) return awaiting(withDecision(rest, decision))
-  if (decision.deny === undefined) return awaiting(withDecision(rest, { ...decision, late: true }))
-  return awaiting(withLate(rest, [toLateMessage(call, deniedMessage(toolCallId, decision.deny))]))
-}
-
-/** A decision as the record of its call keeps it. */
-function keptApproval(
-  { thread }: Session,
-  toolCallId: string,
-  approval: Approval,
-  { by, at }: Settlement,
-): CallApproval {
-  const reason = approval !== true && 'deny' in approval ? approval.deny : undefined
-  const args = approval !== true && 'arguments' in approval ? approval.arguments : undefined
-  const written = callOf(thread, toolCallId)?.arguments
-  return defined<CallApproval>({
-    decision: reason === undefined ? 'approved' : 'denied',
-    by,
-    at,
-    reason: reason || undefined,
-    arguments: JSON.stringify(args) === JSON.stringify(written) ? undefined : args,
-  })
-}
-
-/** A session that waits, in the status that its lists give. One whose run was cut, stopped or failed can still be resumed. */
-export function awaiting(session: Session): Session {
-  if (!waits(session)) return session
-  return { ...session, status: waitingStatus(session) ?? 'idle' }
+  const { told } = savedCall(given, toolCallId) ?? {}
+  const call = callOf(given.thread, toolCallId)
+  if (call === undefined) throw unknownCall('wait for approval', toolCallId, [])
+  const { by, at } = settlement
+  const kept = defined<CallApproval>({ ...toApproval(approval, call), by, at })
+  const { decision, reason = '' } = kept
+  const change = { ...noWait, state: decision, approval: kept }
+  const next = relisted(withSettled(given, toolCallId, settlement, change))
+  if (told !== 'placeholder' || decision === 'approved') return next
+  return withLate(next, [toLateMessage(call, deniedMessage(toolCallId, reason))])
 }
 
 function withRun(
@@ -598,35 +531,21 @@ function withRun(
   return { ...session, run: defined<RunProgress>(run) }
 }
 
-/** The session with a decision about a call, in place of an earlier one. */
-function withDecision(session: Session, decision: CallDecision): Session {
-  const others = undecided(session, decision.call.id).run?.decisions ?? []
-  return withRun(session, { decisions: [...others, decision] })
-}
-
-/** The session without what was decided about a call. */
-function undecided(session: Session, toolCallId: string): Session {
-  const { decisions } = session.run ?? {}
-  if (!decisions?.some(({ call }) => call.id === toolCallId)) return session
-  const others = decisions.filter(({ call }) => call.id !== toolCallId)
-  return withRun(session, { decisions: others.length === 0 ? undefined : others })
-}
-
 /** Adds messages to the thread, or keeps them until every call at its end has its answer. */
 function withLate(session: Session, messages: readonly Message[]): Session {
   if (messages.length === 0) return session
   const { run, thread } = session
   const phase = run?.phase
   // The placeholder of an open question is replaced by its answer, so nothing may follow it yet.
-  const isAsked = questionsOf(session).some(
-    ({ toolCallId }) => !isLate(thread, innerPlace(session, toolCallId)?.callId ?? toolCallId),
-  )
+  const isAsked = questionsOf(session).some(({ toolCallId }) => {
+    const own = innerPlace(session, toolCallId)?.callId ?? toolCallId
+    return savedCall(session, own)?.told !== 'placeholder'
+  })
   const isOpen = isAsked || goesOn(session) || phase === 'model' || phase === 'tools'
   const waiting = run?.late ?? []
-  if (!isOpen && waiting.length === 0) {
-    return { ...session, thread: appendMessages(thread, ...messages) }
-  }
-  return withRun(session, { late: [...waiting, ...messages] })
+  if (isOpen || waiting.length > 0) return withRun(session, { late: [...waiting, ...messages] })
+  const calls = toldLate(session.calls, messages)
+  return defined<Session>({ ...session, calls, thread: appendMessages(thread, ...messages) })
 }
 
 /** The calls at the end of a thread, with or without their results. */
@@ -640,20 +559,6 @@ function openCalls(thread: Thread): readonly ToolCall[] {
   const at = messages.findLastIndex(({ role }) => role !== 'tool')
   const known = new Set(messages.slice(at + 1).map(({ toolCallId }) => toolCallId))
   return lastCalls(thread).filter(({ id }) => !known.has(id))
-}
-
-/** The call that asked, with the arguments that were approved. */
-function askedCall(thread: Thread, toolCallId: string): ToolCall | undefined {
-  const call = callOf(thread, toolCallId)
-  const placeholder = thread.messages.findLast((message) => message.toolCallId === toolCallId)
-  const args = placeholder?.metadata?.['approvedArguments']
-  return call === undefined || !isObject(args) ? call : toDecision(call, { arguments: args }).call
-}
-
-/** Whether the model was told that a call has no result yet. */
-function isLate({ messages }: Thread, toolCallId: string): boolean {
-  const last = messages.findLast((message) => message.toolCallId === toolCallId)
-  return last !== undefined && isNotYet(last)
 }
 
 function isSession(input: Session | Thread | readonly Message[]): input is Session {
@@ -699,25 +604,13 @@ export function rewound(session: Session, messageIndex: number): Session {
   }
   const removed = messages.slice(messageIndex)
   const { told, untold } = lateIn(kept, [...removed, ...(run?.late ?? [])])
-  const waits = ({ id }: Pick<ToolCall, 'id'>): boolean =>
-    untold.has(innerPlace(session, id)?.callId ?? id)
-  const agents = pickInner(run?.inner, (id) => untold.has(id))
-  const next: Session = {
-    ...cleared(session, agents),
-    status: 'idle',
-    thread: appendMessages(kept, ...told),
-    pendingToolCalls: session.pendingToolCalls.filter(waits),
-    pendingApprovals: session.pendingApprovals.filter(waits),
-    ...defined<Pick<Session, 'calls'>>({
-      calls: notesAfter(session.calls, (id) => callOf(kept, id) !== undefined),
-    }),
-  }
-  const decisions = run?.decisions?.filter(({ call, late }) => late === true && waits(call)) ?? []
-  const halts = [...(run?.halts ?? []), ...questionsOf(session)]
-  const open = questionsOf(session).filter(
-    ({ toolCallId: id }) => waits({ id }) && !decisions.some(({ call }) => call.id === id),
-  )
-  return withLateCalls(withQuestions(next, open), run && { ...run, halts }, decisions)
+  const ids = new Set(kept.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)))
+  const calls = mapCalls(session.calls, (saved, id) => {
+    if (untold.has(id)) return atRest(saved)
+    return ids.has(id) ? keptCall({ ...saved, told: 'result' }) : goneCall(saved)
+  })
+  const next = cleared(session, calls)
+  return { ...next, status: 'idle', thread: appendMessages(kept, ...told) }
 }
 
 /**
@@ -907,17 +800,15 @@ const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
 
 /** The operations that are legal now, by the names of their functions. Streaming twins are legal with them. */
 export function legalOperations(session: Session): readonly Operation[] {
-  const { status, thread, pendingApprovals, pendingToolCalls } = session
+  const { status, thread } = session
   const isEmpty = thread.messages.length === 0
+  const kinds = pendingKinds(session)
   return [
     ...byStatus[status].filter((name) => {
       return name === 'start' ? !isUnsettled(session) : !isEmpty || !asks.has(name)
     }),
-    ...(pendingApprovals.length + cutApprovals(session).length > 0 ||
-    unfulfilled(session) !== undefined
-      ? (['approve', 'deny'] as const)
-      : []),
-    ...(pendingToolCalls.length > 0 ? (['submitToolResult'] as const) : []),
+    ...(kinds.has('approval') ? (['approve', 'deny'] as const) : []),
+    ...(kinds.has('result') ? (['submitToolResult'] as const) : []),
   ]
 }
 
@@ -932,12 +823,12 @@ export function pendingApprovals(session: Session): readonly PendingApproval[] {
 }
 
 /** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. */
-function isUnsettled({ run, thread }: Session): boolean {
+function isUnsettled({ run, thread, calls = {} }: Session): boolean {
   if (openCalls(thread).length > 0) return true
-  if (run === undefined) return false
-  const { phase, halts, results, decisions, late, inner } = run
-  const isCut = phase === 'model' || phase === 'tools' || halts.length > 0
-  return isCut || [results, decisions, late, inner].some((list) => list !== undefined)
+  const isOpen = ({ state, told, halt }: SavedCall): boolean =>
+    halt !== undefined || (state !== undefined && told !== 'result')
+  if (Object.values(calls).some(isOpen)) return true
+  return run?.phase === 'model' || run?.phase === 'tools' || run?.late !== undefined
 }
 
 /** Throws if the session does not allow an operation. The message says what is legal now. */
@@ -1043,39 +934,36 @@ function submitted(given: Session, results: readonly Submitted[]): Session {
       inside.push(one)
       continue
     }
-    session = withSettled(session, id, settlement)
+    const { told } = savedCall(session, id) ?? {}
+    const isLate = told === 'placeholder'
     const message = asApproved(
       toolResult(id, meant(result.content), { isError: result.isError }),
       call,
       callOf(session.thread, id),
     )
-    if (isLate(session.thread, id)) late.push(toLateMessage(call, message))
+    if (isLate) late.push(toLateMessage(call, message))
     else inTime.push(message)
+    session = withSettled(withoutAgent(session, id), id, settlement, {
+      ...noWait,
+      state: resultState(message),
+      told: isLate ? 'placeholder' : 'result',
+    })
   }
-  const thread = withAnswers(session.thread, inTime)
-  const ids = [...inTime, ...late].map(({ toolCallId, metadata }) => {
-    return toolCallId ?? metadata?.['lateResultOf']
-  })
-  const next = { ...withoutAgents(session, ids), thread, pendingToolCalls: [...pending.values()] }
+  const next = relisted({ ...session, thread: withAnswers(session.thread, inTime) })
   return inside.reduce(
     (settled, { id, result, settlement }) =>
       inAgent(settled, id, (inner, own) => submitted(inner, [{ id: own, result, settlement }])) ??
       settled,
-    awaiting(withLate(next, late)),
+    withLate(next, late),
   )
 }
 
-/** The session without the agents inside calls that somebody else has answered. What they used is kept. */
-function withoutAgents(session: Session, ids: readonly unknown[]): Session {
-  const { run } = session
-  if (run?.inner === undefined) return session
-  const inner = pickInner(run.inner, (id) => !ids.includes(id))
-  const left = Object.entries(run.inner).filter(([id]) => ids.includes(id))
-  const usage = left.reduce(
-    (sum, [, { run: own }]) => addUsage(sum, untoldUsage(own)),
-    run.usage ?? {},
-  )
-  return left.length === 0 ? session : withRun(session, { inner, usage })
+/** The session without the agent inside a call that somebody else has answered. What it used is kept. */
+function withoutAgent(session: Session, id: string): Session {
+  const { inner } = savedCall(session, id) ?? {}
+  if (inner === undefined) return session
+  const usage = addUsage(session.run?.usage ?? {}, untoldUsage(inner))
+  return withRun(withCall(session, id, { inner: undefined, rests: undefined }), { usage })
 }
 
 /** A result, which says so if its call was approved with other arguments than the model wrote. */

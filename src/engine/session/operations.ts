@@ -14,10 +14,12 @@ import type { Batch, StreamEvent, TypedEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import { callOf, type Part, type ToolCall } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/results.ts'
-import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
+import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
-import { inCall, pendingCalls } from '../calls/pending.ts'
-import { innerPlace, noteOf, sessionCall } from '../calls/places.ts'
+import { isAnyDue } from '../calls/decided.ts'
+import { inCall, pendingCalls, waitingStatus, waits, withLists } from '../calls/pending.ts'
+import { innerPlace, savedCall, sessionCall, withArguments } from '../calls/places.ts'
+import { withCall } from '../calls/settle.ts'
 import { ticketOf } from '../calls/tickets.ts'
 import { contextOfCall } from '../chat/answering-engine.ts'
 import {
@@ -30,7 +32,7 @@ import {
 } from '../chat/chat.ts'
 import { limitAfterResults } from '../chat/late-results.ts'
 import { loopSource } from '../chat/loop.ts'
-import { createLoop, toDecision, type LoopState, type Tickets } from '../chat/prepare.ts'
+import { createLoop, type LoopState, type Tickets } from '../chat/prepare.ts'
 import { engineParts, keepEvent, runContext } from '../model-call/context.ts'
 import { foldEvent, toChatResult, toStepResult } from '../model-call/fold.ts'
 import type { FormatFor } from '../model-call/output.ts'
@@ -50,17 +52,15 @@ import { checkArguments } from '../tools/execute.ts'
 import { disown } from '../tools/failed-calls.ts'
 import {
   applyCommand,
-  awaiting,
   checked,
   replied,
   started,
   type ReplyTo,
   type SessionInput,
 } from './changes.ts'
-import { untoldUsage, waits } from './inner.ts'
+import { untoldUsage } from './inner.ts'
 import {
   afterResult,
-  cleared,
   isFailure,
   restingRun,
   snapshot,
@@ -305,7 +305,7 @@ function refuseArguments(
     refuseArguments(tool.agent.engine, place.session, { ...command, toolCallId: place.id })
   }
   if (tool === undefined || place !== undefined) return
-  const issues = argumentIssues(toDecision(pending, { arguments: args }).call, tool)
+  const issues = argumentIssues(withArguments(pending, args), tool)
   assertValid('invalid_options', within('command', within('arguments', issues)))
 }
 
@@ -345,11 +345,11 @@ function prepare(
   const from = withLateMessages(session)
   const { id: sessionId, context, metadata } = from
   const { error: _error, haltedReason: _reason, ...rest } = from
-  const { turns = 0, attempts, decisions, late, inner, trace: traced } = from.run ?? {}
+  const { turns = 0, attempts, late, trace: traced } = from.run ?? {}
   const mode = options?.mode ?? from.run?.mode
   const state = restore(from)
   const counts = { kind, turns, attempts, mode, traced }
-  const start = { ...counts, state, decisions, late, inner, tickets: ticketsOf(from) }
+  const start = { ...counts, state, late, tickets: ticketsOf(from) }
   const loop = createLoop(engine, start, options, { sessionId, context, metadata })
   if (hasResults(session)) loop.haltedReason = limitAfterResults(loop)
   const run = { ...(from.run ?? restingRun(loop.mode)), mode: loop.mode }
@@ -360,7 +360,7 @@ function prepare(
 function ticketsOf(session: Session): Tickets {
   return {
     of: (kind, { id, name }, shown) => {
-      const waits = noteOf(session, id)?.settled.length ?? 0
+      const waits = savedCall(session, id)?.settled?.length ?? 0
       return ticketOf({ sessionId: session.id, id, name, kind, waits }, shown)
     },
     inside: (callId, agent) =>
@@ -373,7 +373,7 @@ function hasResults(session: Session): boolean {
   const { run, thread } = session
   if (run?.phase === 'waiting') return !goesOn(session)
   const isLate = thread.messages.at(-1)?.metadata?.['lateResultOf'] !== undefined
-  return run?.phase === 'between' && run.decisions === undefined && isLate
+  return run?.phase === 'between' && !isAnyDue(session) && isLate
 }
 
 /** Runs the loop, unless the session waits for somebody. */
@@ -404,28 +404,29 @@ function streamOn<Result extends ChatResult, Event extends StreamEvent>(
  * something else to tell.
  */
 function withManualCalls(engine: Engine, session: Session, options?: CallOptions): Session {
-  const { run, thread, pendingToolCalls, pendingToolCallId, moreQuestions = [] } = session
-  if (run?.decisions === undefined) return session
+  const { run, thread, calls = {} } = session
+  const approved = Object.entries(calls).filter(
+    ([, { state, told }]) => state === 'approved' && told === 'placeholder',
+  )
+  if (approved.length === 0) return session
   const entry = runContext(engine, options)
-  const isManual = (options?.mode ?? run.mode) === 'manual'
-  const asked = [...run.halts, ...moreQuestions].map(({ toolCallId }) => toolCallId)
-  const ran = new Set([...run.started, ...asked, pendingToolCallId])
-  const manual = run.decisions.filter(({ call, late, answer }) => {
-    if (late !== true || answer !== undefined || ran.has(call.id)) return false
+  const isManual = (options?.mode ?? run?.mode) === 'manual'
+  const left = approved.filter(([id]) => {
     if (isManual) return true
-    const { tools } = contextOfCall(entry, thread, call.id)
-    return tools.some(({ name, manual: isCallers }) => isCallers && name === call.name)
+    const { tools } = contextOfCall(entry, thread, id)
+    const name = callOf(thread, id)?.name
+    return tools.some((tool) => tool.manual && tool.name === name)
   })
-  if (manual.length === 0) return session
-  const decisions = run.decisions.filter((decision) => !manual.includes(decision))
-  const next = {
-    ...session,
-    pendingToolCalls: [...pendingToolCalls, ...manual.map(({ call }) => call)],
-    run: defined<RunProgress>({ ...run, decisions: decisions.length > 0 ? decisions : undefined }),
-  }
-  const hasMore = decisions.length > 0 || run.late !== undefined || run.phase !== 'between'
+  if (left.length === 0) return session
+  const since = entry.engine.clock.now()
+  const next = withLists(
+    left.reduce((at, [id]) => withCall(at, id, { state: 'awaiting_result', since }), session),
+  )
+  const { phase = 'between', late } = run ?? {}
+  const hasMore = isAnyDue(next) || late !== undefined || phase !== 'between'
   if (hasMore || thread.messages.at(-1)?.role !== 'assistant') return next
-  return awaiting({ ...cleared(next), run: next.run, status: 'awaiting_tools' })
+  const { haltedReason: _reason, error: _error, ...rest } = next
+  return { ...rest, status: waitingStatus(rest) ?? 'idle' }
 }
 
 /** Runs the loop from where a session is. A call that fails gives the session in status `error` and does not reject. */
@@ -562,7 +563,7 @@ function resting<Result extends ChatResult>(
     pendingApprovals: session.pendingApprovals,
     manualToolCalls: session.pendingToolCalls,
     pending: pendingCalls(session),
-    usage: untoldUsage(session.run),
+    usage: untoldUsage(session),
     metadata: {},
   })
   const event = { type: 'chat_completed', result } as const

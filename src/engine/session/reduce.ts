@@ -4,48 +4,44 @@ import {
   partialMessages,
   toResponse,
   type Collector,
+  type FoldedCall,
+  type InnerRun,
 } from '../../core/answer/fold-answer.ts'
 import { isAllmError, type AllmError } from '../../core/errors/errors.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
-import { appendMessages, isBlank, type Thread, type ToolCall } from '../../core/types/message.ts'
+import { appendMessages, isBlank, type Message, type Thread } from '../../core/types/message.ts'
 import type { ModelResponse, Usage } from '../../core/types/response.ts'
-import type {
-  ChatResult,
-  HaltedReason,
-  PendingApproval,
-  ToolHalt,
-} from '../../core/types/results.ts'
+import type { ChatResult, HaltedReason, ToolHalt } from '../../core/types/results.ts'
 import type {
   AnswerFacts,
-  CallDecision,
   RunProgress,
+  SavedCall,
+  SavedCalls,
   Session,
-  SessionStatus,
 } from '../../core/types/session.ts'
-import { questionsOf } from '../calls/places.ts'
+import { isDue } from '../calls/decided.ts'
+import { waitingStatus, withLists } from '../calls/pending.ts'
+import { agentsOf } from '../calls/places.ts'
+import { keptCall, mapCalls } from '../calls/settle.ts'
 import {
+  allRecords,
   applyEvent,
   asksAgain,
+  haltsOf,
   innerPending,
+  innerRuns,
   isDone,
   ownUsage,
+  requestedCalls,
   restingReason,
   stepError,
+  stepHalts,
   toChatResult,
 } from '../model-call/fold.ts'
 import { goesOn, goOnFrom, restore } from '../model-call/restore.ts'
-import {
-  pickInner,
-  someUsage,
-  toldRun,
-  untoldUsage,
-  waits,
-  withInnerPending,
-  withQuestions,
-  type InnerSessions,
-} from './inner.ts'
+import { someUsage, toldSession, untoldUsage } from './inner.ts'
 
 /** A session and the events folded into it since. Pure: any earlier one can be kept. */
 export interface SessionReducer {
@@ -98,20 +94,42 @@ export function withTrace(session: Session, trace: string | undefined): Session 
 
 function atEvent(base: Session, state: Collector): Session {
   const run = isInvalidOutput(state) ? invalidRun(base, state) : progress(base, state)
-  const outcome = lateOutcome(run, state) ?? outcomeOf(run, state)
-  if (outcome !== undefined) return settled(base, outcome, run)
+  const calls = savedCalls(base, state)
+  const outcome = lateOutcome(state) ?? outcomeOf(state)
+  const { haltedReason: _reason, error: _error, ...rest } = base
+  if (outcome !== undefined) return settled({ ...rest, run }, outcome, calls)
   const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
-  const rest = { ...withQuestions(cleared(base), questionsOf(base)), thread, run }
+  const at = withLists(defined<Session>({ ...rest, thread, calls, run }))
   // A run that may ask no more ends without a step. If it is resumed, it counts anew.
   if (result !== undefined) {
     const { haltedReason } = result
-    return { ...rest, run: { ...rest.run, turns: 0 }, status: 'halted', haltedReason }
+    return { ...at, run: { ...run, turns: 0 }, status: 'halted', haltedReason }
   }
-  if (error === undefined) return { ...rest, status: 'idle' }
+  if (error === undefined) return { ...at, status: 'idle' }
   // Stopping is not failing.
-  if (isCancellation(error)) return { ...rest, status: 'halted', haltedReason: 'cancelled' }
-  return { ...rest, status: 'error', error }
+  if (isCancellation(error)) return { ...at, status: 'halted', haltedReason: 'cancelled' }
+  return { ...at, status: 'error', error }
+}
+
+/** What is kept of the calls of a session and of a run of it. */
+function savedCalls({ calls = {} }: Session, state: Collector): SavedCalls | undefined {
+  const records = allRecords(state)
+  if (records.length === 0) return mapCalls(calls, (saved) => saved)
+  const all = new Map(Object.entries(calls))
+  for (const { id, mark: _mark, message: _message, inner, ...record } of records) {
+    // A call that comes again under the id of one that was removed keeps the tickets of that one.
+    const { settled = all.get(id)?.settled } = record
+    const saved = keptCall(defined<SavedCall>({ ...record, settled, inner: inner && innerSession(inner) }))
+    if (saved === undefined) all.delete(id)
+    else all.set(id, saved)
+  }
+  return all.size === 0 ? undefined : Object.fromEntries(all)
+}
+
+/** The session of an agent. Without an event since, it is as it was, a partial answer included. */
+function innerSession({ base, state }: InnerRun): Session {
+  return state.count === 0 ? base : snapshot(base, state)
 }
 
 /**
@@ -122,10 +140,16 @@ export function afterResult(session: Session, left?: Usage): Session {
   const { run, ...rest } = session
   if (run === undefined) return session
   const usage = someUsage(left ?? {})
-  if (session.status === 'completed' && usage === undefined && run.inner === undefined) return rest
-  const after = toldRun(run)
-  const { inner, told } = left === undefined ? after : run
-  return { ...rest, run: defined<RunProgress>({ ...after, usage, inner, told }) }
+  const isOver = session.status === 'completed' && agentsOf(session).length === 0
+  if (isOver && usage === undefined) return rest
+  const after = toldSession(session)
+  const { calls } = left === undefined ? after : session
+  const told = left === undefined ? after.run?.told : run.told
+  return defined<Session>({
+    ...rest,
+    calls,
+    run: defined<RunProgress>({ ...(after.run ?? run), usage, told }),
+  })
 }
 
 /** Whether nothing is under way: the base of a run is always idle. */
@@ -139,50 +163,51 @@ function isInvalidOutput({ error }: Collector): boolean {
 }
 
 /** How the run ended, if it did. The last step of a loop has everything that its result has. */
-function outcomeOf({ decisions }: RunProgress, state: Collector): Outcome | undefined {
-  const { thread, questions, approvals, haltedReason, halted } = state
+function outcomeOf(state: Collector): Outcome | undefined {
+  const { thread, haltedReason, earlier } = state
   const last = state.steps.at(-1)
   if (last === undefined || state.active) return undefined
   const { manualToolCalls, halt, response } = last
   const rests = isDone(last) || manualToolCalls.length > 0
-  const goesOn =
-    !rests || asksAgain(thread.messages) || (halt === undefined && decisions !== undefined)
+  const hasLate = halt === undefined && earlier.some(isDue)
+  const goesOn = !rests || asksAgain(thread.messages) || hasLate
   if (haltedReason === undefined && goesOn) return undefined
+  const halts = stepHalts(state)
+  const approvals = requestedCalls(state).length + innerPending(state).approvals.length
   return {
     haltedReason: haltedReason ?? halt?.reason ?? restingReason(response),
     thread,
-    manualToolCalls,
-    approvals: [...approvals, ...innerPending(state).approvals],
-    questions,
-    halts: halted,
+    waits: approvals + manualToolCalls.length > 0,
+    ...bySort(halts),
     error: stepError(last),
     response,
   }
 }
 
+/** Questions, and the halts that are neither a question nor a request for approval. */
+function bySort(all: readonly ToolHalt[]): Pick<Outcome, 'asks' | 'halts'> {
+  const halts = all.filter(({ reason }) => reason !== 'ask_user' && reason !== 'approval')
+  return { asks: all.some(({ reason }) => reason === 'ask_user'), halts }
+}
+
 /** How the run ended, if handlers of late calls asked or halted: before the model is asked, and after all of those calls. */
-function lateOutcome(run: RunProgress, state: Collector): Outcome | undefined {
-  const { active, halts, error, thread, count } = state
-  // The others are arguments that were approved for an agent of the last answer.
-  const decisions = run.decisions?.filter(({ late }) => late === true) ?? []
-  const { waiting, approvals, manual } = innerPending(state)
-  const isWaiting = ({ call }: CallDecision): boolean => waiting.has(call.id)
+function lateOutcome(state: Collector): Outcome | undefined {
+  const { active, error, thread, count, earlier } = state
   // Before its first event a run has not ended, whatever it starts from.
   if (count === 0 || active || error !== undefined) return undefined
-  if (halts.length === 0 && !decisions.some(isWaiting)) return undefined
-  const questions = halts.filter(({ reason }) => reason === 'ask_user')
-  const isAsked = ({ call }: CallDecision): boolean =>
-    questions.some(({ toolCallId }) => toolCallId === call.id)
-  if (!decisions.every((decision) => isAsked(decision) || isWaiting(decision))) return undefined
-  const others = halts.filter(({ reason }) => reason !== 'ask_user')
+  const all = haltsOf(earlier)
+  const { waiting, approvals, manual } = innerPending(state)
+  const isWaiting = ({ id }: FoldedCall): boolean => waiting.has(id)
+  if (all.length === 0 && !earlier.some(isWaiting)) return undefined
+  if (!earlier.filter(isDue).every(isWaiting)) return undefined
+  const { asks, halts } = bySort(all)
   return {
-    haltedReason: others[0]?.reason ?? 'ask_user',
+    haltedReason: halts[0]?.reason ?? 'ask_user',
     thread,
-    manualToolCalls: manual,
-    approvals,
-    questions,
-    halts: others,
-    error: others[0]?.error,
+    waits: approvals.length + manual.length > 0,
+    asks,
+    halts,
+    error: halts[0]?.error,
     response: undefined,
   }
 }
@@ -191,11 +216,11 @@ function lateOutcome(run: RunProgress, state: Collector): Outcome | undefined {
 interface Outcome {
   readonly haltedReason: HaltedReason
   readonly thread: Thread
-  readonly manualToolCalls: readonly ToolCall[]
-  readonly approvals: readonly PendingApproval[]
-  /** All questions to the user, in the order of the calls. */
-  readonly questions: readonly ToolHalt[]
-  /** The other halts of the last step, which take effect when its calls are settled. */
+  /** Somebody has to approve, or to give a result. */
+  readonly waits: boolean
+  /** The user is asked. */
+  readonly asks: boolean
+  /** The other halts, in the order of the calls. They take effect when what waits is settled. */
   readonly halts: readonly ToolHalt[]
   readonly error?: ErrorData | undefined
   /** The last answer, unless late calls ended the run. */
@@ -208,50 +233,33 @@ interface Outcome {
  * Calls that waited before the run, and whose results will be told late, still wait. They do not keep a run from being
  * halted or failed.
  */
-function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
-  const { haltedReason, thread, manualToolCalls, approvals, questions, error, response } = outcome
-  const { late, inner } = run
-  const asked: Session = {
-    ...cleared(base),
-    thread,
-    pendingToolCalls: [...base.pendingToolCalls, ...manualToolCalls],
-    pendingApprovals: [...base.pendingApprovals, ...approvals],
-    run,
-  }
-  const before = { ...base.run?.inner, ...inner }
-  // Those that were open before stay open. One whose call asked again is another.
-  const open = questionsOf(base).filter(
-    ({ toolCallId }) => !questions.some((question) => question.toolCallId === toolCallId),
-  )
-  const all = [...open, ...questions]
-  const { run: _run, ...rest } = withInnerPending(withQuestions(asked, all), before)
-  // An agent that waits is not entered again before somebody has settled what it waits for.
-  const decisions = run.decisions?.filter(
-    ({ call, late: isLate }) => isLate !== true || !isWaiting(inner, call.id),
-  )
+function settled(
+  base: Session & { readonly run: RunProgress },
+  outcome: Outcome,
+  calls: SavedCalls | undefined,
+): Session {
+  const { haltedReason, thread, asks, halts, error, response } = outcome
+  const { run } = base
+  const { late, usage } = run
+  const { run: _run, ...rest } = withLists({ ...base, thread, ...callsAtRest(calls) })
+  const hasAgents = agentsOf(rest).length > 0
   const next = (status: Session['status'], progressed: RunProgress): Session => ({
     ...rest,
     status,
-    run: defined<RunProgress>({
-      ...progressed,
-      usage: run.usage,
-      late,
-      decisions: decisions?.length === 0 ? undefined : decisions,
-      inner,
-    }),
+    run: defined<RunProgress>({ ...progressed, usage, late }),
   })
   const resting = defined<RunProgress>({
     ...restingRun(run.mode),
     turns: run.turns,
-    halts: outcome.halts,
     told: run.told,
   })
   const waiting: RunProgress =
     response === undefined ? resting : { ...resting, phase: 'waiting', answer: toldFacts(response) }
-  const waits = waitingStatus(rest)
-  const asksNow = questions.length > 0 || haltedReason === 'ask_user'
-  const waitsNow = asksNow || approvals.length + manualToolCalls.length > 0
-  if (waitsNow && waits !== undefined) return next(waits, waiting)
+  const status = waitingStatus(rest)
+  const waitsNow = asks || haltedReason === 'ask_user' || outcome.waits
+  if (waitsNow && status !== undefined) {
+    return { ...next(status, waiting), ...callsAtRest(calls, true) }
+  }
   if (haltedReason === 'tool_error' && error !== undefined) {
     return { ...next('error', restingRun(run.mode)), error }
   }
@@ -259,130 +267,77 @@ function settled(base: Session, outcome: Outcome, run: RunProgress): Session {
     return { ...next('error', failedRun(run.mode, response)), error }
   }
   if (haltedReason !== 'completed') {
-    const haltResult = outcome.halts.find(({ reason }) => reason === haltedReason)?.result
+    const haltResult = halts.find(({ reason }) => reason === haltedReason)?.result
     const stopped = defined<RunProgress>({ ...restingRun(run.mode), haltResult })
     return { ...next('halted', stopped), haltedReason }
   }
-  if (waits !== undefined) return next(waits, resting)
-  return run.usage === undefined && inner === undefined
+  if (status !== undefined) return next(status, resting)
+  return usage === undefined && !hasAgents
     ? { ...rest, status: 'completed' }
     : next('completed', restingRun(run.mode))
 }
 
-/** The status of a session that waits: that of the first that its lists name. */
-export function waitingStatus({
-  pendingToolCallId,
-  pendingApprovals,
-  pendingToolCalls,
-}: Session): SessionStatus | undefined {
-  if (pendingToolCallId !== undefined) return 'awaiting_user'
-  if (pendingApprovals.length > 0) return 'awaiting_approval'
-  return pendingToolCalls.length > 0 ? 'awaiting_tools' : undefined
-}
-
-function isWaiting(inner: InnerSessions | undefined, callId: string): boolean {
-  const session = Object.hasOwn(inner ?? {}, callId) ? inner?.[callId] : undefined
-  return session !== undefined && waits(session)
+/**
+ * The calls of a run that rests. What they have asked for waits, and agents inside of them rest. Other halts have taken effect, unless they
+ * do so only when what waits is settled.
+ */
+function callsAtRest(
+  calls: SavedCalls | undefined,
+  keepsHalts: boolean = false,
+): Pick<Session, 'calls'> {
+  const next = mapCalls(calls, ({ halt, ...saved }) => {
+    const isKept = keepsHalts && halt?.reason !== 'ask_user' && halt?.reason !== 'approval'
+    const rests = saved.inner === undefined ? undefined : true
+    return keptCall(defined<SavedCall>({ ...saved, rests, halt: isKept ? halt : undefined }))
+  })
+  return defined<Pick<Session, 'calls'>>({ calls: next })
 }
 
 /** What a run keeps whose answer did not match its schema. */
 function invalidRun(base: Session, state: Collector): RunProgress {
   const run = failedRun(base.run?.mode ?? 'auto', toResponse({ ...state, error: undefined }))
-  return defined<RunProgress>({
-    ...run,
-    usage: someUsage(ownUsage(state)),
-    inner: innerSessions(state),
-  })
+  return defined<RunProgress>({ ...run, usage: someUsage(ownUsage(state)) })
 }
 
 /** What a resumed run needs to know beside the thread. */
 function progress(base: Session, state: Collector): RunProgress {
   const mode = base.run?.mode ?? 'auto'
   const turns = (base.run?.turns ?? 0) + state.answers
-  const { started, halts, results } = state
-  const requested = state.requested.length === 0 ? undefined : state.requested
-  const left = unsettled(base, state)
-  const stored = results.length === 0 ? undefined : results
-  const starts = state.starts.length === 0 ? undefined : state.starts
+  const late = lateMessages(base, state)
   // The usage of an answer whose tools run is kept with the answer.
   const spent = ownUsage(state.end === undefined ? state : { ...state, usage: {} })
   // Until something has happened, the attempts of an earlier run count.
   const attempts = state.count === 0 ? base.run?.attempts : undefined
   const takeOvers = hasAdvanced(state) ? undefined : base.run?.takeOvers
-  const inner = innerSessions(state)
   const told = base.run?.told
-  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), told, inner }
-  if (!state.active) {
-    const at = { ...counts, phase: 'between', started, starts, halts, results: stored } as const
-    return defined<RunProgress>({ ...at, ...left })
-  }
+  const counts = { mode, turns, attempts, takeOvers, usage: someUsage(spent), told, late }
+  if (!state.active) return defined<RunProgress>({ ...counts, phase: 'between' })
   if (state.end === undefined) {
-    const { agent } = state
-    return defined<RunProgress>({
-      ...counts,
-      phase: 'model',
-      agent,
-      started: [],
-      halts: [],
-      ...left,
-    })
+    return defined<RunProgress>({ ...counts, phase: 'model', agent: state.agent })
   }
   // The answer is complete: an error after it is not how the answer ended.
   const answer = answerFacts(toResponse({ ...state, error: undefined }))
-  return defined<RunProgress>({
-    ...counts,
-    phase: 'tools',
-    answer,
-    silent: partialMessages(state).length === 0 ? true : undefined,
-    started,
-    starts,
-    halts,
-    requested,
-    results: stored,
-    ...left,
-  })
+  const silent = partialMessages(state).length === 0 ? true : undefined
+  return defined<RunProgress>({ ...counts, phase: 'tools', answer, silent })
 }
 
 /** Whether a step has ended, also one of an agent inside a call. */
-function hasAdvanced({ steps, inner }: Collector): boolean {
-  return steps.length > 0 || inner.some(({ state }) => hasAdvanced(state))
+function hasAdvanced(state: Collector): boolean {
+  return state.steps.length > 0 || innerRuns(state).some((inner) => hasAdvanced(inner.state))
 }
 
-/** The sessions of the agents inside calls that have no result yet. */
-function innerSessions({ inner }: Collector): InnerSessions | undefined {
-  if (inner.length === 0) return undefined
-  return Object.fromEntries(
-    inner.map(({ callId, base, state }) => [
-      callId,
-      // Without an event since, it is as it was, a partial answer included.
-      state.count === 0 ? base : snapshot(base, state),
-    ]),
-  )
-}
-
-/** What was decided and told before the run, as far as the run has not settled it. */
-function unsettled(base: Session, state: Collector): Pick<RunProgress, 'decisions' | 'late'> {
-  const { decisions = [], late = [] } = base.run ?? {}
-  if (decisions.length === 0 && late.length === 0) return {}
-  const { messages } = state.thread
-  const isTold = (id: string): boolean =>
-    messages.some(({ metadata }) => metadata?.['lateResultOf'] === id)
-  const left = decisions.filter(({ call, late: isLate }) => {
-    if (isLate === true) return !isTold(call.id)
-    // The arguments that were approved for an agent hold as long as it runs or waits.
-    return state.steps.length === 0 || state.inner.some(({ callId }) => callId === call.id)
-  })
-  const added = new Set(state.steps[0]?.newMessages.map((message) => JSON.stringify(message)))
+/** The messages that wait for the calls of the answer, as far as the run has not added them to the thread. */
+function lateMessages({ run }: Session, { steps }: Collector): RunProgress['late'] {
+  const { late } = run ?? {}
+  if (late === undefined) return undefined
+  const added = new Set(steps[0]?.newMessages.map((message) => JSON.stringify(message)))
   const waiting = late.filter((message) => !added.has(JSON.stringify(message)))
-  return defined<Pick<RunProgress, 'decisions' | 'late'>>({
-    decisions: left.length === 0 ? undefined : left,
-    late: waiting.length === 0 ? undefined : waiting,
-  })
+  return waiting.length === 0 ? undefined : waiting
 }
 
 /** A run between two steps: it keeps its mode, and its turns are counted from zero. */
 export function restingRun(mode: RunProgress['mode']): RunProgress {
-  return { mode, turns: 0, phase: 'between', started: [], halts: [] }
+  return { mode, turns: 0, phase: 'between' }
 }
 
 /** A run whose last answer is not usable: the model is asked again. An answer that said nothing has nothing in the thread to replace. */
@@ -411,41 +366,41 @@ function toldFacts(response: ModelResponse): AnswerFacts {
   return { ...answerFacts(response), usage: {} }
 }
 
-/** A session without the leftovers of an earlier run, except for the usage that no result has told, and for these agents. */
-export function cleared(session: Session, kept?: InnerSessions): Session {
-  const {
-    pendingQuestion: _question,
-    pendingToolCallId: _call,
-    pendingQuestionOptions: _options,
-    moreQuestions: _more,
-    haltedReason: _reason,
-    error: _error,
-    run,
-    ...rest
-  } = session
-  if (run === undefined) return rest
-  const left = pickInner(run.inner, (callId) => !Object.hasOwn(kept ?? {}, callId))
-  const usage = someUsage(untoldUsage(defined<RunProgress>({ ...run, inner: left })))
-  if (usage === undefined && kept === undefined) return rest
-  const resting = { ...restingRun(run.mode), usage, inner: kept }
-  return { ...rest, run: defined<RunProgress>(resting) }
+/**
+ * A session without the leftovers of an earlier run, with these calls. What was used and no result has told stays, also that of agents inside
+ * calls that are gone.
+ */
+export function cleared(session: Session, calls: Session['calls'] = session.calls): Session {
+  const { haltedReason: _reason, error: _error, calls: before, run, ...rest } = session
+  const next = withLists(defined<Session>({ ...rest, calls }))
+  if (run === undefined) return next
+  const kept = new Set(agentsOf(next).map(([id]) => id))
+  const gone = mapCalls(before, (saved, id) => (kept.has(id) ? undefined : saved))
+  const usage = someUsage(untoldUsage(defined<Session>({ ...rest, calls: gone, run })))
+  if (usage === undefined && kept.size === 0) return next
+  return { ...next, run: defined<RunProgress>({ ...restingRun(run.mode), usage }) }
 }
 
 /** The session with the messages that waited for the calls at the end of its thread, unless the run goes on there. */
 export function withLateMessages(session: Session): Session {
-  const { run } = session
+  const { run, calls } = session
   if (run?.late === undefined || goesOn(session) || run.phase === 'tools') return session
-  const { mode, turns, attempts, takeOvers, trace, usage, told } = run
-  const { started, starts, results, decisions, inner } = run
+  const { mode, turns, attempts, takeOvers, trace, usage, told, late } = run
   // Without a partial answer, which is asked for again.
   const { thread } = restore(session)
-  const halts = run.phase === 'between' ? run.halts : []
   const counts = { mode, turns, attempts, takeOvers, trace, usage, told }
-  const calls = { started, starts, halts, results, decisions, inner }
-  const at = { ...counts, phase: 'between', ...calls } as const
-  return {
+  return defined<Session>({
     ...session,
-    thread: appendMessages(thread, ...run.late),
-    run: defined<RunProgress>(at),
-  }
+    thread: appendMessages(thread, ...late),
+    calls: toldLate(calls, late),
+    run: defined<RunProgress>({ ...counts, phase: 'between' }),
+  })
+}
+
+/** Calls whose results are in messages that the model reads. */
+export function toldLate(calls: Session['calls'], messages: readonly Message[]): Session['calls'] {
+  const told = new Set(messages.map(({ metadata }) => metadata?.['lateResultOf']))
+  return mapCalls(calls, (saved, id) => {
+    return told.has(id) ? keptCall({ ...saved, told: 'result' }) : saved
+  })
 }

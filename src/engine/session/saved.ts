@@ -4,15 +4,8 @@ import { validateSession } from '../../core/schema/validate-session.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { isObject, parseWithoutProto } from '../../core/types/guards.ts'
 import { sessionVersion, type Session } from '../../core/types/session.ts'
-
-/** Turns the saved form of one version into that of the next. Every version ever written stays readable. */
-type Migration = (saved: Record<string, unknown>) => Record<string, unknown>
-
-/** The migrations, by the version that they read. */
-const migrations: Readonly<Record<number, Migration>> = {
-  1: fromVersion1,
-  2: fromVersion2,
-}
+import { waitingStatus, waits, withLists } from '../calls/pending.ts'
+import { form2Issues, fromForm2, type SessionForm2 } from './form-2.ts'
 
 /**
  * Version 1 put a question into the thread as an assistant message, which the user's answer followed; the call itself kept a
@@ -42,11 +35,6 @@ function fromVersion1(saved: Record<string, unknown>): Record<string, unknown> {
   return asks ? { ...next, thread: { ...thread, messages: messages.slice(0, -1) } } : next
 }
 
-/** Version 2 noted nothing about calls beside its lists, which are read as they are. */
-function fromVersion2(saved: Record<string, unknown>): Record<string, unknown> {
-  return saved
-}
-
 /** A session as text. A session that could not be read back throws, with all its problems. */
 export function stringifySession(session: Session): string {
   assertValid('invalid_session', validateSession(session))
@@ -69,18 +57,15 @@ export function parseSession(text: string): Session {
   } catch (cause) {
     throw unreadable('it is not JSON', [], cause)
   }
-  const current = migrate(value)
-  const issues = validateSession(current)
-  if (issues.length > 0) throw unreadable('it is not a legal session', issues)
-  // Just validated.
-  return current as Session
+  return readForm(value)
 }
 
-function migrate(value: unknown): unknown {
+/** A session of any version in the newest form. Every version ever written stays readable. */
+function readForm(value: unknown): Session {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw unreadable('it is not an object', [])
   }
-  let saved = { ...value } as Record<string, unknown> // An object of JSON.
+  const saved = { ...value } as Record<string, unknown> // An object of JSON.
   const { version } = saved
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {
     throw unreadable(`its version is ${describe(version)}`, [
@@ -95,11 +80,27 @@ function migrate(value: unknown): unknown {
       },
     ])
   }
-  if (version === 1) saved = withoutPaths(saved)
-  for (let from = version; from < sessionVersion; from++) {
-    saved = { ...migrations[from]?.(saved), version: from + 1 }
+  if (version === sessionVersion) {
+    assertReadable(validateSession(saved))
+    return withOwnLists(saved as unknown as Session) // Just validated.
   }
-  return saved
+  const older = version === 1 ? { ...fromVersion1(withoutPaths(saved)), version: 2 } : saved
+  assertReadable(form2Issues(older))
+  const session = fromForm2(older as unknown as SessionForm2) // Just validated.
+  assertReadable(validateSession(session))
+  return session
+}
+
+function assertReadable(issues: readonly Issue[]): void {
+  if (issues.length > 0) throw unreadable('it is not a legal session', issues)
+}
+
+/** A session whose lists and status say what its calls wait for. Saved data may say anything else. */
+function withOwnLists(session: Session): Session {
+  const next = withLists(session)
+  if (!waits(session) || waitingStatus(next) === session.status) return next
+  const problem = `is ${session.status}, and none of its calls waits for that`
+  throw unreadable('it is not a legal session', [{ path: 'status', problem }])
 }
 
 /**

@@ -8,7 +8,7 @@ import { messageText, type Message, type Role } from '../../core/types/message.t
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
-import { noteOf } from '../calls/places.ts'
+import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
 import { restore } from '../model-call/restore.ts'
 import {
@@ -213,7 +213,7 @@ function shownThread(
           question: question && shownQuestion(question, shows),
           // What a policy decided is in no command, so that a page which follows the run does not know more.
           approval:
-            approval !== undefined && approval === noteOf(session, call.id)?.approval
+            approval !== undefined && approval === savedCall(session, call.id)?.approval
               ? shownApproval(approval, shows)
               : undefined,
         }),

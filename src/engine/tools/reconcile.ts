@@ -8,7 +8,7 @@ import type { ToolError } from '../../core/errors/errors.ts'
 import { describe } from '../../core/schema/checks.ts'
 import { isObject } from '../../core/types/guards.ts'
 import type { ToolCall } from '../../core/types/message.ts'
-import type { CallStart } from '../../core/types/session.ts'
+import type { SavedCall } from '../../core/types/session.ts'
 import { retryPlan } from '../model-call/retry-policy.ts'
 import { readOutcome } from './execute.ts'
 import { messageOf, toolFailure } from './failed-calls.ts'
@@ -20,8 +20,8 @@ interface LostCall {
   readonly call: ToolCall
   readonly tool: Tool
   readonly run: ToolRun
-  /** Absent if a session of 0.2 has the call. */
-  readonly start: CallStart | undefined
+  /** Without `startedAt` if a session of 0.2 has the call. */
+  readonly start: Pick<SavedCall, 'startedAt' | 'timeoutMs'>
   /** Of the run that asks. */
   readonly span: Span
   /** Ends the question, and the wait for the deadline. */
@@ -76,9 +76,9 @@ async function askInTime(lost: LostCall): Promise<Known> {
 function timeLeft({ start, tool, run }: LostCall): number {
   const now = run.clock.now()
   // Nothing is known of a start by 0.2, except that it was before now.
-  const { at, timeoutMs = Infinity } = start ?? { at: now, timeoutMs: timeoutOf(tool, run) }
+  const { startedAt, timeoutMs = startedAt === undefined ? timeoutOf(tool, run) : Infinity } = start
   // So was any other, also by a clock that is ahead of this one.
-  return Math.min(at, now) + timeoutMs - now
+  return Math.min(startedAt ?? now, now) + timeoutMs - now
 }
 
 /** Asks until there is an answer, as often as the retry policy says. */

@@ -16,13 +16,20 @@ import {
   within,
   type Check,
 } from '../../core/schema/checks.ts'
+import { itemsOf } from '../../core/base/shared-list.ts'
 import { callOptionChecks } from '../../core/schema/options.ts'
 import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
 import { engineMetadata, engineParts } from '../model-call/context.ts'
-import { foldEvent, inCallOrder, innerPending } from '../model-call/fold.ts'
+import {
+  foldEvent,
+  inCallOrder,
+  innerPending,
+  stepHalts,
+  stepResults,
+} from '../model-call/fold.ts'
 import {
   runStream,
   type BatchSource,
@@ -128,8 +135,10 @@ export function streamToolCalls(
     state,
     add: foldEvent,
     isOver: (at) => {
-      const waiting = at.requested.length + innerPending(at).waiting.size
-      return at.error !== undefined || at.toolMessages.length + waiting === calls.length
+      const records = itemsOf(at.records)
+      const waiting = records.filter(({ state }) => state === 'awaiting_approval').length
+      const open = waiting + innerPending(at).waiting.size
+      return at.error !== undefined || stepResults(at).length + open === calls.length
     },
     settle(end, at) {
       if (end.type !== 'done') throw end.error
@@ -260,8 +269,8 @@ export function foldToolEvents(
 }
 
 function toolCallsResult(calls: readonly ToolCall[], state: Collector): ToolCallsResult {
-  const { toolMessages: answers } = state
-  const halts = [...state.halts, ...innerPending(state).halts]
+  const answers = stepResults(state)
+  const halts = [...stepHalts(state), ...innerPending(state).halts]
   const messages = new Map<string | undefined, Message[]>()
   for (const message of answers) {
     const known = messages.get(message.toolCallId)

@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Part, ToolCall } from '../../core/types/message.ts'
-import type { RunProgress } from '../../core/types/session.ts'
+import type { Session } from '../../core/types/session.ts'
 
 /** Everything that a batch of tool calls needs, with all defaults settled. */
 export interface ToolRun {
@@ -31,7 +31,7 @@ export interface ToolRun {
   /** The `idempotencyKey` of a call. Absent: the request's id and the call's. */
   readonly keyOf?: ((call: ToolCall) => string) | undefined
   /** The sessions of agents inside calls that an earlier run entered, by call. */
-  readonly inner?: RunProgress['inner'] | undefined
+  readonly inner?: Readonly<Record<string, Session>> | undefined
   /** How many agents the run is inside of. Absent: none. */
   readonly depth?: number | undefined
   /** What users answered to handlers that asked to be called again, by call. */

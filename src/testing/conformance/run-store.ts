@@ -1,13 +1,18 @@
 import { systemClock } from '../../core/base/clock.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
 import { allDifferent, sameJson } from '../../core/schema/json-schema.ts'
-import { pendingKinds, type PendingCall, type PendingKind } from '../../core/types/call.ts'
+import { pendingKinds } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { ToolCall } from '../../core/types/message.ts'
-import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
-import type { RunProgress, Session, SessionCommand } from '../../core/types/session.ts'
+import type {
+  RunProgress,
+  SavedCall,
+  SavedCalls,
+  Session,
+  SessionCommand,
+} from '../../core/types/session.ts'
 import type {
   AcquiredLease,
   InboxEntry,
@@ -17,7 +22,7 @@ import type {
   RunStore,
 } from '../../durable/stores/run-store.ts'
 import { isBefore, type Lease } from '../../durable/stores/session-store.ts'
-import { inCall, pendingCalls } from '../../engine/calls/pending.ts'
+import { pendingCalls, waitingStatus, withLists } from '../../engine/calls/pending.ts'
 import { nextTurn } from '../fakes/virtual-clock.ts'
 import type { ConformanceCase, Declares, RunStoreCapability } from './cases.ts'
 import { ConformanceFailure, defaultPatienceMs, demand, type ContractName } from './demands.ts'
@@ -2496,29 +2501,6 @@ function waitingOf(id: string, waits: Waits): Session {
     name: `tool_${callId}`,
     arguments: waits.arguments ?? { text: longText, of: callId },
   })
-  const within = Object.entries(inside).flatMap(([callId, inner]) =>
-    pendingCalls(inner).map((one) => inCall(callId, one)),
-  )
-  const insideOf = (kind: PendingKind): readonly PendingCall[] =>
-    within.filter((one) => one.kind === kind)
-  const questions: readonly ToolHalt[] = [
-    ...asks.map((callId) => ({
-      toolCallId: callId,
-      question: `${callId}? ${longText}`,
-      options: {},
-    })),
-    ...insideOf('question').map(({ call, question }) => ({
-      toolCallId: call.id,
-      question: question?.text ?? '',
-      options: question?.options ?? {},
-    })),
-  ].map((asked) => Object.assign({}, asked, { reason: 'ask_user' }))
-  const [first, ...moreQuestions] = questions
-  const pendingApprovals: readonly PendingApproval[] = [
-    ...approvals.map((callId) => ({ ...callOf(callId), reason: `because ${callId}` })),
-    ...insideOf('approval').map(({ call }) => call),
-  ]
-  const pendingToolCalls = [...results.map(callOf), ...insideOf('result').map(({ call }) => call)]
   const toolCalls = [...asks, ...approvals, ...results, ...Object.keys(inside)].map(callOf)
   const run: RunProgress = {
     mode: 'auto',
@@ -2531,13 +2513,11 @@ function waitingOf(id: string, waits: Waits): Session {
       usage: {},
       metadata: {},
     },
-    started: [],
-    halts: [],
-    inner: inside,
   }
-  const waiting: Session = {
+  const saved = (callIds: readonly string[], call: (callId: string) => SavedCall): SavedCalls =>
+    Object.fromEntries(callIds.map((callId) => [callId, { told: 'no', ...call(callId) }]))
+  const waiting = withLists({
     ...sessionOf(id),
-    status: pendingApprovals.length > 0 ? 'awaiting_approval' : 'awaiting_tools',
     thread: {
       messages: [
         { role: 'user', content: 'Hello' },
@@ -2545,20 +2525,27 @@ function waitingOf(id: string, waits: Waits): Session {
       ],
       metadata: {},
     },
-    pendingApprovals,
-    pendingToolCalls,
     metadata,
     run,
-  }
-  if (first === undefined) return waiting
-  return {
-    ...waiting,
-    status: 'awaiting_user',
-    pendingQuestion: first.question ?? '',
-    pendingToolCallId: first.toolCallId,
-    pendingQuestionOptions: first.options ?? {},
-    moreQuestions,
-  }
+    calls: {
+      ...saved(asks, (callId) => ({
+        state: 'asking',
+        question: { text: `${callId}? ${longText}`, options: {} },
+      })),
+      ...saved(approvals, (callId) => ({
+        state: 'awaiting_approval',
+        reason: `because ${callId}`,
+      })),
+      ...saved(results, () => ({ state: 'awaiting_result' })),
+      ...Object.fromEntries(
+        Object.entries(inside).map(([callId, inner]) => [
+          callId,
+          { state: 'running', told: 'no', inner, rests: true } as const,
+        ]),
+      ),
+    },
+  })
+  return { ...waiting, status: waitingStatus(waiting) ?? 'idle' }
 }
 
 /** A row without the time, which only the store knows. */

@@ -661,8 +661,6 @@ function waitingSession(id: string): Session {
         usage: { inputTokens: 3 },
         metadata: {},
       },
-      started: [],
-      halts: [],
     },
   }
 }

@@ -18,6 +18,7 @@ import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import { answersOf, type Message, type MessagesInput } from '../../core/types/message.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
+import { hasLeft, wasStarted } from '../../engine/calls/decided.ts'
 import { engineParts, mergeByName } from '../../engine/model-call/context.ts'
 import { createEngine, extendEngine } from '../../engine/model-call/engine.ts'
 import {
@@ -631,22 +632,11 @@ interface OpenStart {
   readonly idempotent: boolean
 }
 
-function openCalls({ run, thread }: Session): readonly OpenStart[] {
-  const marked = new Set(
-    thread.messages
-      .filter(({ metadata }) => metadata?.['interrupted'] === true)
-      .map(({ toolCallId }) => toolCallId),
-  )
-  for (const { call, late } of run?.decisions ?? []) if (late === true) marked.add(call.id)
-  const stored = new Set(run?.results?.map(({ toolCallId }) => toolCallId))
-  const repeatable = new Set(
-    run?.starts?.flatMap(({ toolCallId, idempotent }) => (idempotent === true ? toolCallId : [])),
-  )
-  const own = (run?.started ?? [])
-    .filter((id) => marked.has(id) && !stored.has(id))
-    .map((id) => ({ id, idempotent: repeatable.has(id) }))
-  const inner = Object.entries(run?.inner ?? {}).flatMap(([callId, agent]) =>
-    openCalls(agent).map(({ id, idempotent }) => ({ id: `${callId}/${id}`, idempotent })),
-  )
-  return [...own, ...inner]
+function openCalls({ calls = {} }: Session, prefix: string = ''): readonly OpenStart[] {
+  return Object.entries(calls).flatMap(([id, saved]) => {
+    const { inner, idempotent = false } = saved
+    const isOpen = wasStarted(saved) && !hasLeft(saved)
+    const own = isOpen ? [{ id: prefix + id, idempotent }] : []
+    return inner === undefined ? own : [...own, ...openCalls(inner, `${prefix}${id}/`)]
+  })
 }

@@ -1,7 +1,7 @@
 import { givenAnswer } from '../../../core/messages/tool-messages.ts'
 import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
 import type { ErrorData } from '../../../core/types/error-data.ts'
-import { defined, isObject, parseJson } from '../../../core/types/guards.ts'
+import { assertNever, defined, isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
 import { messageText, type Message, type Part, type ToolCall } from '../../../core/types/message.ts'
 import type { CallRecord, Session, SessionCommand } from '../../../core/types/session.ts'
@@ -115,12 +115,12 @@ interface CallPlace {
 }
 
 function callItem(
-  session: Session,
+  { thread }: Session,
   call: ToolCall,
   { resultIndex, isOpen, about, record }: CallPlace,
 ): CallItem {
-  const stored = session.thread.messages[resultIndex]
-  const known = callState(session, call, stored, isOpen)
+  const stored = thread.messages[resultIndex]
+  const known = callState(record, stored, isOpen)
   const state = decidedState(known, about.get(call.id)) ?? known
   // While a call is under way the thread has a stand-in, so that it can be sent at any moment.
   const result = state === 'running' || state === 'not_started' ? undefined : stored
@@ -150,27 +150,32 @@ export function ownResult({ result, question }: CallItem): Message | undefined {
 }
 
 function callState(
-  session: Session,
-  { id }: ToolCall,
+  record: CallRecord | undefined,
   result: Message | undefined,
   isOpen: boolean,
 ): CallState {
-  const { pendingApprovals, pendingToolCalls, pendingToolCallId, moreQuestions = [], run } = session
-  // While other calls of the answer run, what waits is known to the run only.
-  const asked = [...pendingApprovals, ...(run?.requested ?? [])]
-  if (asked.some((call) => call.id === id)) return 'waiting_approval'
-  const isAsked = pendingToolCallId === id || moreQuestions.some((one) => one.toolCallId === id)
-  if (isAsked) return 'waiting_answer'
-  if (pendingToolCalls.some((call) => call.id === id)) return 'waiting_result'
-  if (result === undefined) return run?.started.includes(id) === true ? 'running' : 'not_started'
-  const { metadata = {} } = result
-  if (metadata['askUser'] === true) return 'waiting_answer'
-  if (metadata['denied'] !== undefined) return 'denied'
-  if (metadata['interrupted'] === true) {
-    if (!isOpen) return 'interrupted'
-    return run?.started.includes(id) === true ? 'running' : 'not_started'
+  const { state = 'proposed', question } = record ?? {}
+  switch (state) {
+    case 'awaiting_approval':
+      return 'waiting_approval'
+    case 'asking':
+      return question?.answer === undefined ? 'waiting_answer' : 'running'
+    case 'awaiting_result':
+      return 'waiting_result'
+    case 'running':
+    case 'proposed':
+    case 'approved':
+      // A run that was stopped or failed has left it.
+      if (!isOpen && result?.metadata?.['interrupted'] === true) return 'interrupted'
+      return state === 'running' ? 'running' : 'not_started'
+    case 'denied':
+    case 'done':
+    case 'failed':
+    case 'interrupted':
+      return state
+    default:
+      return assertNever(state)
   }
-  return metadata['isError'] === true ? 'failed' : 'done'
 }
 
 /** The commands that nobody has taken yet, by the calls that they are about. */
