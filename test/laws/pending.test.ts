@@ -23,7 +23,13 @@ import {
   type StreamEvent,
   type Tool,
 } from '../../src/index.ts'
-import { crashAtEveryEvent, fake, type Script, type SuspendAnswer } from '../../src/testing.ts'
+import {
+  crashAtEveryEvent,
+  fake,
+  virtualClock,
+  type Script,
+  type SuspendAnswer,
+} from '../../src/testing.ts'
 
 /**
  * Laws 1, 5 and 6 for batches in which calls run, fail, halt, ask, wait for approval and are left to the caller, in any mixture,
@@ -143,7 +149,9 @@ function settled(session: Session, answer: SuspendAnswer): { session: Session; r
   return { session: next }
 }
 
-const engineOf = (scripts: Script[]): Engine => createEngine({ adapter: fake({ scripts }), tools })
+/** Both ways have the same times. */
+const engineOf = (scripts: Script[]): Engine =>
+  createEngine({ adapter: fake({ scripts }), tools, clock: virtualClock() })
 
 /** The hooks of a run, each there or not. */
 const hooks = fc.record({
@@ -186,6 +194,7 @@ function hookedEngine(
   return createEngine({
     adapter,
     tools,
+    clock: virtualClock(),
     context: { name: 'Ada' },
     instructions: ({ name }) => `You work for ${name}.`,
     prepareStep: prepareStepOf(chosen),

@@ -67,7 +67,8 @@ function askedAgain(saved: SavedCall): SavedCall | undefined {
   const wouldRun = state === 'approved' || state === 'running' || isAnswered
   if (!wouldRun || hasLeft(saved)) return saved
   // The model knows already that it has no result yet: it waits, and the run goes on.
-  if (told === 'placeholder') return defined<SavedCall>({ state: 'awaiting_approval', told, settled })
+  if (told === 'placeholder')
+    return defined<SavedCall>({ state: 'awaiting_approval', told, settled })
   return goneCall(saved)
 }
 

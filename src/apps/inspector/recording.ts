@@ -1,5 +1,4 @@
 import type { ErrorData } from '../../core/types/error-data.ts'
-import { settledCall } from '../../engine/calls/settle.ts'
 import {
   isModelEvent,
   type HandlerSignal,
@@ -9,6 +8,7 @@ import {
 import { defined } from '../../core/types/guards.ts'
 import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
+import { settledCall } from '../../engine/calls/settle.ts'
 import { cassetteVersion, type Cassette } from '../../testing/fakes/cassette.ts'
 import { scriptOf } from '../../testing/fakes/script-of.ts'
 import type { Script } from '../../testing/fakes/script.ts'

@@ -10,9 +10,9 @@ import {
   type ToolCall,
 } from '../../core/types/message.ts'
 import type { Session } from '../../core/types/session.ts'
+import { waits } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { isUsersOwn } from '../../engine/model-call/view-event.ts'
-import { waits } from '../../engine/calls/pending.ts'
 import { waitingEvents } from '../../engine/session/inner.ts'
 import { toolParts } from './from-ui-messages.ts'
 import {

@@ -194,7 +194,8 @@ export function sessionShape({ version: form, ...own }: OwnChecks): Check {
       ...own,
     },
   )
-  return (value) => (isPlainObject(value) ? join(shaped(value), statusIssues(value)) : shaped(value))
+  return (value) =>
+    isPlainObject(value) ? join(shaped(value), statusIssues(value)) : shaped(value)
 }
 
 /** The checks of the required members of `run`. */

@@ -34,7 +34,8 @@ export function decisionOf(known: Known | undefined, call: ToolCall): CallDecisi
 }
 
 /** Whether somebody has decided about a call, or has answered its question, and it has no result yet. */
-export function isDecided({ state, approval, question }: Known): boolean {
+export function isDecided({ state, told, approval, question }: Known): boolean {
+  if (told === 'result') return false
   if (approval !== undefined) return true
   return (state === 'asking' || state === 'running') && question?.answer !== undefined
 }

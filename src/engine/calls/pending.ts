@@ -164,11 +164,7 @@ function waitsIn(session: Session, scope: Scope): Wait[] {
 }
 
 /** The waits of an agent inside a call. It waits for the session around it when both rest. */
-function waitsInside(
-  outer: SavedCall | undefined,
-  agent: Session,
-  scope: Scope,
-): readonly Wait[] {
+function waitsInside(outer: SavedCall | undefined, agent: Session, scope: Scope): readonly Wait[] {
   if (scope === 'asked') return waitsIn(agent, agent.status === 'idle' ? 'asked' : 'listed')
   return outer?.rests === true || scope === 'cut' ? waitsIn(agent, scope) : []
 }

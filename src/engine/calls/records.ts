@@ -87,7 +87,11 @@ function lateId(metadata: JsonObject | undefined): string {
 }
 
 /** A call is what is kept of it, or else what the messages about it say. */
-function recordOf(place: PlacedCall, saved: SavedCall | undefined, isUnderWay: boolean): CallRecord {
+function recordOf(
+  place: PlacedCall,
+  saved: SavedCall | undefined,
+  isUnderWay: boolean,
+): CallRecord {
   const { call, agent } = place
   const { id, name, arguments: args } = call
   const { state, told } =

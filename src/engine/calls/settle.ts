@@ -85,7 +85,9 @@ export function openQuestion(session: Session, ticket: string): PendingCall {
 
 /** The call that has settled a wait with this ticket, in the session or in an agent of it. */
 export function settledCall(session: Session, ticket: string): string | undefined {
-  const own = Object.entries(session.calls ?? {}).find(([, { settled }]) => settled?.includes(ticket))
+  const own = Object.entries(session.calls ?? {}).find(([, { settled }]) =>
+    settled?.includes(ticket),
+  )
   if (own !== undefined) return own[0]
   for (const [callId, inner] of agentsOf(session)) {
     const id = settledCall(inner, ticket)
@@ -142,11 +144,7 @@ export function withSettled(
 }
 
 /** The session in which something is kept of one of its own calls. */
-export function withCall(
-  session: Session,
-  toolCallId: string,
-  change: CallChange,
-): Session {
+export function withCall(session: Session, toolCallId: string, change: CallChange): Session {
   const next = defined<SavedCall>({ ...savedCall(session, toolCallId), ...change })
   return { ...session, calls: { ...session.calls, [toolCallId]: next } }
 }

@@ -5,13 +5,7 @@ import { interruptedMessage, unheardContent } from '../../core/messages/tool-mes
 import type { StreamEvent } from '../../core/types/events.ts'
 import { callOf, messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { SavedCall, Session } from '../../core/types/session.ts'
-import {
-  decisionOf,
-  hasLeft,
-  isApproved,
-  wasStarted,
-  type CallDecision,
-} from '../calls/decided.ts'
+import { decisionOf, hasLeft, isApproved, wasStarted, type CallDecision } from '../calls/decided.ts'
 import { agentsOf, sessionCall } from '../calls/places.ts'
 import { recordOf } from '../model-call/fold.ts'
 import type { Judged } from '../tools/approval.ts'

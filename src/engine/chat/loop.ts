@@ -15,6 +15,7 @@ import { defined } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import { addUsage, type ModelResponse } from '../../core/types/response.ts'
 import type { ChatOutcome, HaltedReason, StepResult } from '../../core/types/results.ts'
+import { isDue } from '../calls/decided.ts'
 import { hookFailure, optionOf, show, callMetadata } from '../model-call/context.ts'
 import {
   applyEvent,
@@ -37,7 +38,6 @@ import {
 import { checkRequest, modelCall } from '../model-call/model-call.ts'
 import { checkOutput, outputSchema, repairMessage, repairsIn } from '../model-call/output.ts'
 import type { BatchSource } from '../model-call/run-stream.ts'
-import { isDue } from '../calls/decided.ts'
 import { isCallersCall } from '../tools/tool-run.ts'
 import { settleCalls } from './answer-calls.ts'
 import { haltedAfterResults, lateResults } from './late-results.ts'

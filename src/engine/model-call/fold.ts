@@ -120,9 +120,7 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
 /** The record of a call: of the answer, or of an earlier one. */
 export function recordOf(state: Collector, id: string): FoldedCall | undefined {
   const at = placeOf(state.records, id, idOf)
-  return at === undefined
-    ? state.earlier.find((call) => call.id === id)
-    : itemAt(state.records, at)
+  return at === undefined ? state.earlier.find((call) => call.id === id) : itemAt(state.records, at)
 }
 
 /** All records: those of earlier answers first. */
@@ -478,7 +476,8 @@ function addToolMessage(
     told: 'result',
     message: isLate ? call.message : message,
     result: undefined,
-    halt: halt && defined<CallHalt>({ reason: halt.reason, result: halt.result, error: halt.error }),
+    halt:
+      halt && defined<CallHalt>({ reason: halt.reason, result: halt.result, error: halt.error }),
   }))
 }
 

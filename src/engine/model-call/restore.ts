@@ -38,9 +38,14 @@ function goOn(session: Session, asksAgain: boolean): Collector {
   const state = restored(session, asksAgain)
   const ids = new Set(state.end?.message.toolCalls?.map(({ id }) => id))
   const earlier = Object.entries(session.calls ?? {}).flatMap(([id, saved]) =>
-    ids.has(id) || saved.told === 'result' ? [] : (foldedCall(id, saved) ?? []),
+    ids.has(id) || isOver(saved) ? [] : (foldedCall(id, saved) ?? []),
   )
   return { ...state, spent: usage, told, earlier }
+}
+
+/** Whether a call has its result, and halts nothing any more. */
+function isOver({ told, halt }: SavedCall): boolean {
+  return told === 'result' && halt === undefined
 }
 
 /** A saved call as the fold of a run has it; `undefined` if the call is gone. */

@@ -71,7 +71,7 @@ import {
   type SessionCommand,
   type SessionStatus,
 } from '../../core/types/session.ts'
-import { hasLeft, toApproval, wasStarted } from '../calls/decided.ts'
+import { hasLeft, isDecided, toApproval, wasStarted } from '../calls/decided.ts'
 import {
   pendingCalls,
   pendingKinds,
@@ -365,6 +365,11 @@ function said(session: Session, added: readonly Message[]): Session {
   // An agent that was stopped in the middle is over: its tools must not act before the model has read the new words.
   const stopped: Message[] = []
   for (const [id, saved] of left) {
+    if (saved.told === 'result') {
+      const noted = keptCall(atRest(saved))
+      if (noted === undefined) left.delete(id)
+      else left.set(id, noted)
+    }
     if (saved.told !== 'placeholder') continue
     const call = isStopped(saved) ? callOf(thread, id) : undefined
     if (call === undefined) left.set(id, atRest(saved))
@@ -420,7 +425,7 @@ function leftBehind(
     case 'awaiting_result':
       return later()
     case 'running': {
-      if (saved.inner !== undefined && !isStopped(saved)) return later()
+      if (saved.inner === undefined ? isDecided(saved) : !isStopped(saved)) return later()
       const message = reportedMessage(interruptedMessage(id, 'interrupted'))
       return { message, saved: interruptedCall(saved) }
     }

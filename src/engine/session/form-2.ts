@@ -234,7 +234,10 @@ function savedFrom(place: CallPlace, known: KnownCalls): SavedCall | undefined {
 }
 
 /** What is known of a call that has no result: the latest that was noted about it counts. */
-function openCall({ call, answer, isTold, late }: CallPlace, known: KnownCalls): SavedCall | undefined {
+function openCall(
+  { call, answer, isTold, late }: CallPlace,
+  known: KnownCalls,
+): SavedCall | undefined {
   const { id } = call
   if (isTold || late !== undefined) return undefined
   const question = known.questions.get(id)

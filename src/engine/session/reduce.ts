@@ -120,7 +120,9 @@ function savedCalls({ calls = {} }: Session, state: Collector): SavedCalls | und
   for (const { id, mark: _mark, message: _message, inner, ...record } of records) {
     // A call that comes again under the id of one that was removed keeps the tickets of that one.
     const { settled = all.get(id)?.settled } = record
-    const saved = keptCall(defined<SavedCall>({ ...record, settled, inner: inner && innerSession(inner) }))
+    const saved = keptCall(
+      defined<SavedCall>({ ...record, settled, inner: inner && innerSession(inner) }),
+    )
     if (saved === undefined) all.delete(id)
     else all.set(id, saved)
   }

@@ -3,6 +3,7 @@ import { linkedAbort, unlessStopped, type LinkedAbort } from '../../core/base/ab
 import { systemClock, type Clock } from '../../core/base/clock.ts'
 import { frozenEvents } from '../../core/base/frozen.ts'
 import { randomId } from '../../core/base/ids.ts'
+import { itemsOf } from '../../core/base/shared-list.ts'
 import { engineBrand, type Engine } from '../../core/contracts/engine.ts'
 import type { ApprovePolicy, OnToolError } from '../../core/contracts/options.ts'
 import type { Tool, ToolExecutor, ToolResultEncoder } from '../../core/contracts/tool.ts'
@@ -16,20 +17,13 @@ import {
   within,
   type Check,
 } from '../../core/schema/checks.ts'
-import { itemsOf } from '../../core/base/shared-list.ts'
 import { callOptionChecks } from '../../core/schema/options.ts'
 import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import type { ToolHalt } from '../../core/types/results.ts'
 import { engineMetadata, engineParts } from '../model-call/context.ts'
-import {
-  foldEvent,
-  inCallOrder,
-  innerPending,
-  stepHalts,
-  stepResults,
-} from '../model-call/fold.ts'
+import { foldEvent, inCallOrder, innerPending, stepHalts, stepResults } from '../model-call/fold.ts'
 import {
   runStream,
   type BatchSource,
