@@ -10,6 +10,7 @@ import {
   Session,
   tool,
   type ErrorData,
+  type JsonObject,
   type Message,
   type StreamEvent,
 } from '../../src/index.ts'
@@ -293,6 +294,10 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       thread: { messages, metadata: {} },
       status: 'awaiting_approval',
       pendingApprovals: [pay, ring],
+      calls: {
+        'c-pay': { state: 'awaiting_approval', told: 'no' },
+        'c-ring': { state: 'awaiting_approval', told: 'no' },
+      },
     }
     const added = add(fake, 'q', { session })
     fake.onPost = () => {
@@ -440,12 +445,19 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
 
   test('a question is answered by its choices, and a refusal is shown beside what was typed', async () => {
     await using fake = await fakeInspector(bundle.folder)
+    const options = { choices: ['Window', 'Aisle'] }
+    const messages: readonly Message[] = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'ask', arguments: {} }] },
+    ]
     const session: Session = {
-      ...Session.create({ id: 'ask', messages: 'hi' }),
+      ...Session.create({ id: 'ask' }),
+      thread: { messages, metadata: {} },
       status: 'awaiting_user',
       pendingQuestion: 'Which seat?',
       pendingToolCallId: 'c1',
-      pendingQuestionOptions: { choices: ['Window', 'Aisle'] },
+      pendingQuestionOptions: options,
+      calls: { c1: { state: 'asking', told: 'no', question: { text: 'Which seat?', options } } },
     }
     add(fake, 'ask', { session })
     fake.onPost = () => [409, { error: { reason: 'busy', message: 'somebody else answers' } }]
@@ -475,11 +487,18 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       thread: { messages, metadata: {} },
       status: 'awaiting_approval',
       pendingApprovals: [call],
+      calls: { c1: { state: 'awaiting_approval', told: 'no' } },
     }
     const added = add(fake, 'late', { session })
     const message = 'c1 was approved already, which cannot be changed (by Ada)'
     fake.onPost = () => {
-      const done: Session = { ...session, status: 'completed', pendingApprovals: [] }
+      const approval = { decision: 'approved', by: 'Ada' } as const
+      const done: Session = {
+        ...session,
+        status: 'completed',
+        pendingApprovals: [],
+        calls: { c1: { state: 'approved', told: 'no', approval } },
+      }
       added.detail = { ...added.detail, session: done }
       return [409, { error: { reason: 'already_decided', message } }]
     }
@@ -515,6 +534,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       thread: { messages, metadata: {} },
       status: 'awaiting_approval',
       pendingApprovals: [call],
+      calls: { c1: { state: 'awaiting_approval', told: 'no' } },
     }
     add(fake, 'pay', { session })
     const { page } = await open(fake, '#/s/pay')
@@ -654,27 +674,27 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
 
   test('what a worker refused is shown beside the approval, with what was typed, and with the agent that asks', async () => {
     await using fake = await fakeInspector(bundle.folder)
-    const asking = (id: string, callId: string, name: string): Session => {
-      const toolCalls = [{ id: callId, name, arguments: {} }]
+    const asking = (id: string, callId: string, name: string, args: JsonObject = {}): Session => {
+      const toolCalls = [{ id: callId, name, arguments: args }]
       const messages: readonly Message[] = [
         { role: 'user', content: 'pay' },
         { role: 'assistant', content: '', toolCalls },
       ]
       return { ...Session.create({ id }), thread: { messages, metadata: {} } }
     }
-    const inside = asking('inside', 'i3', 'refund')
+    const refund = { id: 'i3', name: 'refund', arguments: { euros: 5 } }
+    const inside: Session = {
+      ...asking('inside', refund.id, refund.name, refund.arguments),
+      status: 'awaiting_approval',
+      pendingApprovals: [refund],
+      calls: { i3: { state: 'awaiting_approval', told: 'no' } },
+    }
     const waiting: Session = {
       ...asking('w', 'g1', 'research'),
       status: 'awaiting_approval',
-      pendingApprovals: [{ id: 'g1/i3', name: 'refund', arguments: { euros: 5 } }],
-      run: {
-        mode: 'auto',
-        turns: 1,
-        phase: 'waiting',
-        started: ['g1'],
-        halts: [],
-        inner: { g1: inside },
-      },
+      pendingApprovals: [{ ...refund, id: 'g1/i3' }],
+      run: { mode: 'auto', turns: 1, phase: 'waiting' },
+      calls: { g1: { state: 'running', told: 'no', inner: inside, rests: true } },
     }
     const error = { kind: 'tool', reason: 'invalid_arguments', message: 'euros must be a number' }
     const refused: LogEntry = {
@@ -707,6 +727,7 @@ describe.skipIf(executablePath === undefined)(`the inspector in a browser (${whe
       thread: { messages, metadata: {} },
       status: 'awaiting_tools',
       pendingToolCalls: [call],
+      calls: { c1: { state: 'awaiting_result', told: 'no' } },
     }
     const told = {
       type: 'tool_progress',

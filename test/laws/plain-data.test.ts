@@ -13,6 +13,7 @@ import {
 } from '../../src/core/schema/validate.ts'
 import type { Issue } from '../../src/core/types/error-data.ts'
 import { isStreamEvent } from '../../src/core/types/events.ts'
+import { Session } from '../../src/index.ts'
 import * as data from '../support/arbitraries.ts'
 import { corrupted, pathOf, placesIn, without } from '../support/corruptions.ts'
 import * as runs from '../support/run-arbitraries.ts'
@@ -44,6 +45,15 @@ test.each(Object.entries(everyType))('%s survives JSON deep-equal', (_name, arbi
       expect(JSON.parse(JSON.stringify(value))).toStrictEqual(value)
     }),
     { numRuns: 50 },
+  )
+})
+
+test('a session is read as it was written', () => {
+  fc.assert(
+    fc.property(runs.session, (session) => {
+      expect(Session.parse(Session.stringify(session))).toStrictEqual(session)
+    }),
+    { numRuns: 100 },
   )
 })
 

@@ -160,7 +160,10 @@ async function checkIndex(runs: Runs, store: RunStore): Promise<readonly Pending
       if (kind === 'approval') seen.add(`while ${status}`)
       if (call.id.includes('/')) seen.add('inside')
     }
-    return Session.pending(found.session).map((call) => ({ ...call, sessionId, metadata }))
+    // A row waits since its save, by the clock of the store, so that no page of the index comes before the page before it.
+    return Session.pending(found.session).map(({ since: _since, ...call }) => {
+      return { ...call, sessionId, metadata }
+    })
   })
   const { rows } = await runs.pending()
   const named = <Row extends Pick<PendingRow, 'sessionId' | 'ticket'>>(all: readonly Row[]) =>

@@ -1,15 +1,27 @@
 import fc from 'fast-check'
+import { callStates, type CallApproval, type CallQuestion } from '../../src/core/types/call.ts'
 import type { ErrorData, ErrorKind } from '../../src/core/types/error-data.ts'
 import type { StreamEvent } from '../../src/core/types/events.ts'
+import type { Message, ToolCall } from '../../src/core/types/message.ts'
 import { finishReasons, type ModelResponse } from '../../src/core/types/response.ts'
 import { loopHaltReasons, type ChatResult, type StepResult } from '../../src/core/types/results.ts'
-import { sessionVersion, type Session } from '../../src/core/types/session.ts'
+import {
+  sessionVersion,
+  type CallHalt,
+  type CallResult,
+  type RunProgress,
+  type SavedCall,
+  type Session,
+  type SessionStatus,
+} from '../../src/core/types/session.ts'
+import { waitingStatus, withLists } from '../../src/engine/calls/pending.ts'
 import {
   image,
   issue,
   json,
   jsonObject,
   message,
+  part,
   shaped,
   text,
   thread,
@@ -105,76 +117,161 @@ const answer = shaped(
   { id: word, model: word, rawFinishReason: word, error: errorData },
 )
 
-const run = shaped(
+const run = shaped<RunProgress>(
   {
     mode: fc.constantFrom('auto', 'manual'),
     turns: fc.nat({ max: 20 }),
     phase: fc.constantFrom('model', 'tools', 'waiting', 'between'),
-    started: fc.array(word, { maxLength: 2 }),
-    halts: fc.array(toolHalt, { maxLength: 2 }),
   },
   {
+    attempts: fc.nat({ max: 9 }),
+    takeOvers: fc.nat({ max: 9 }),
+    trace: word,
     answer,
-    starts: fc.array(
-      shaped(
-        { toolCallId: word, at: fc.nat() },
-        { timeoutMs: fc.integer({ min: 1, max: 60_000 }), idempotent: fc.constant(true) },
-      ),
-      { maxLength: 2 },
-    ),
-    decisions: fc.array(
-      shaped({ call: toolCall }, { deny: text, answer: text, late: fc.constant(true) }),
-      { maxLength: 2 },
-    ),
-  },
+    usage,
+    told: usage,
+    agent: word,
+    silent: fc.constant(true),
+    haltResult: json,
+    late: fc.array(message, { maxLength: 1 }),
+  } satisfies Record<keyof Omit<RunProgress, 'mode' | 'turns' | 'phase'>, fc.Arbitrary<unknown>>,
 )
 
-const always = {
-  version: fc.constant(sessionVersion),
-  id: word,
-  thread,
-  pendingToolCalls: calls,
-  pendingApprovals: calls,
-  context: jsonObject,
-  metadata: jsonObject,
-}
-const sometimes = {
-  pendingQuestion: text,
-  pendingToolCallId: word,
-  pendingQuestionOptions: jsonObject,
-  moreQuestions: fc.array(toolHalt, { maxLength: 2 }),
-  haltedReason: word,
-  error: errorData,
-  run,
-}
-const status = (name: string): { status: fc.Arbitrary<string> } => ({ status: fc.constant(name) })
-
-export const session: fc.Arbitrary<Session> = fc.oneof(
-  shaped<Session>({ ...always, status: fc.constantFrom('idle', 'completed') }, sometimes),
-  shaped<Session>({ ...always, ...status('awaiting_user'), pendingQuestion: text }, sometimes),
-  shaped<Session>(
-    {
-      ...always,
-      ...status('awaiting_tools'),
-      pendingToolCalls: fc.array(toolCall, { minLength: 1, maxLength: 2 }),
-    },
-    sometimes,
-  ),
-  shaped<Session>(
-    {
-      ...always,
-      ...status('awaiting_approval'),
-      pendingApprovals: fc.array(toolCall, { minLength: 1, maxLength: 2 }),
-    },
-    sometimes,
-  ),
-  shaped<Session>({ ...always, ...status('halted'), haltedReason: word }, sometimes),
-  shaped<Session>({ ...always, ...status('error'), error: errorData }, sometimes),
-)
-
-const index = fc.nat({ max: 9 })
 /** A time by some clock. */
 const at = fc.nat()
+const ms = fc.integer({ min: 1, max: 60_000 })
+const truth = fc.constant(true)
+
+/** What is kept of a call, except for the session of an agent. */
+const savedCall = {
+  state: fc.constantFrom(...callStates),
+  told: fc.constantFrom('no', 'placeholder', 'result'),
+  settled: fc.array(word, { maxLength: 2 }),
+  approval: shaped<CallApproval>(
+    { decision: fc.constantFrom('approved', 'denied') },
+    { by: word, at, reason: text, arguments: jsonObject },
+  ),
+  question: shaped<CallQuestion>(
+    { text },
+    {
+      options: jsonObject,
+      answer: fc.oneof(text, fc.array(part, { maxLength: 2 })),
+      by: word,
+      at,
+    },
+  ),
+  reason: text,
+  since: at,
+  expiresAt: at,
+  startedAt: at,
+  timeoutMs: ms,
+  idempotent: truth,
+  endedAt: at,
+  result: shaped<CallResult>(
+    {},
+    {
+      value: json,
+      parts: truth,
+      question: shaped({ question: text, options: jsonObject }, { expiresInMs: ms }),
+      haltReason: word,
+    },
+  ),
+  error: errorData,
+  halt: shaped<CallHalt>({ reason: word }, { result: json, error: errorData }),
+  rests: truth,
+} satisfies Record<keyof Omit<SavedCall, 'inner'>, fc.Arbitrary<unknown>>
+
+/** What is kept of a call that waits for somebody. */
+const waitingCall: fc.Arbitrary<SavedCall> = fc.oneof(
+  shaped<SavedCall>(
+    {
+      state: fc.constant('asking'),
+      told: fc.constant('no'),
+      question: shaped({ text }, { options: jsonObject }),
+    },
+    { since: at, expiresAt: at, settled: savedCall.settled },
+  ),
+  shaped<SavedCall>(
+    { state: fc.constant('awaiting_approval'), told: fc.constant('no') },
+    { reason: text, since: at, expiresAt: at, settled: savedCall.settled },
+  ),
+  shaped<SavedCall>(
+    { state: fc.constant('awaiting_result'), told: fc.constant('no') },
+    { approval: savedCall.approval, since: at },
+  ),
+)
+
+/** The parts of a session. */
+interface SessionParts {
+  readonly session: Session
+  /** What is kept of the calls of the thread, in their order. */
+  readonly saved: readonly (SavedCall | undefined)[]
+  /** What is kept of a call that is not in the thread any more. */
+  readonly gone: SavedCall | undefined
+  /** The calls of a last answer that wait for somebody. */
+  readonly open: readonly (readonly [ToolCall, SavedCall])[]
+}
+
+/** A session with those calls, and with the lists and the status that follow from them. */
+function fromParts({ session, saved, gone, open }: SessionParts): Session {
+  const { thread, status } = session
+  const known = thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  const noted = known.flatMap(({ id }, index): [string, SavedCall][] => {
+    const one = saved[index]
+    return one === undefined ? [] : [[id, one]]
+  })
+  if (gone !== undefined) noted.push(['gone', gone])
+  noted.push(...open.map(([{ id }, one]): [string, SavedCall] => [id, one]))
+  const toolCalls = open.map(([call]) => call)
+  const last: Message = { role: 'assistant', content: '', toolCalls }
+  const waiting: RunProgress = { mode: 'auto', turns: 1, ...session.run, phase: 'waiting' }
+  const next = withLists({
+    ...session,
+    ...(noted.length > 0 && { calls: Object.fromEntries(noted) }),
+    ...(open.length > 0 && {
+      thread: { ...thread, messages: [...thread.messages, last] },
+      run: waiting,
+    }),
+  })
+  const isStopped = status === 'halted' || status === 'error'
+  return isStopped ? next : { ...next, status: waitingStatus(next) ?? status }
+}
+
+function sessionWith(inside: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Session> {
+  const always = {
+    version: fc.constant(sessionVersion),
+    id: word,
+    thread,
+    pendingToolCalls: fc.constant([]),
+    pendingApprovals: fc.constant([]),
+    context: jsonObject,
+    metadata: jsonObject,
+  }
+  const status = (...names: SessionStatus[]): { status: fc.Arbitrary<SessionStatus> } => ({
+    status: fc.constantFrom(...names),
+  })
+  const sometimes = { haltedReason: word, error: errorData, run }
+  const saved = fc.option(shaped<SavedCall>({}, { ...savedCall, ...inside }), { nil: undefined })
+  return fc
+    .record<SessionParts>({
+      session: fc.oneof(
+        shaped<Session>({ ...always, ...status('idle', 'completed') }, sometimes),
+        shaped<Session>({ ...always, ...status('halted'), haltedReason: word }, sometimes),
+        shaped<Session>({ ...always, ...status('error'), error: errorData }, sometimes),
+      ),
+      saved: fc.array(saved, { maxLength: 3 }),
+      gone: fc.option(shaped<SavedCall>({ settled: savedCall.settled }), { nil: undefined }),
+      open: fc.oneof(
+        fc.constant([]),
+        fc.array(fc.tuple(toolCall, waitingCall), { minLength: 1, maxLength: 3 }),
+      ),
+    })
+    .map(fromParts)
+}
+
+export const session: fc.Arbitrary<Session> = sessionWith({ inner: sessionWith({}) })
+
+const index = fc.nat({ max: 9 })
 const eventMembers: Readonly<
   Record<StreamEvent['type'], readonly [Members] | readonly [Members, Members]>
 > = {
@@ -203,7 +300,7 @@ const eventMembers: Readonly<
   tool_progress: [{ id: word, name: word, data: json }],
   tool_execution_started: [
     { id: word, name: word, arguments: jsonObject },
-    { at, timeoutMs: fc.integer({ min: 1, max: 60_000 }), idempotent: fc.constant(true) },
+    { at, timeoutMs: ms, idempotent: truth },
   ],
   tool_execution_completed: [
     {

@@ -51,17 +51,18 @@ export function rowsOfSession(
 
 /** A row without members that have no value. */
 function toPendingRow(row: PendingRow): PendingRow {
-  const { sessionId, ticket, kind, call, question, reason, since, metadata } = row
-  return defined<PendingRow>({ sessionId, ticket, kind, call, question, reason, since, metadata })
+  const { sessionId, ticket, kind, call, question, reason, since, expiresAt, metadata } = row
+  const waiting = { kind, call, question, reason, since, expiresAt }
+  return defined<PendingRow>({ sessionId, ticket, ...waiting, metadata })
 }
 
 /** What a database keeps of a call that waits, beside its ticket and its kind. */
-export function waitingBody({ call, question, reason }: PendingCall): string {
-  return JSON.stringify({ call, question, reason })
+export function waitingBody({ call, question, reason, expiresAt }: PendingCall): string {
+  return JSON.stringify({ call, question, reason, expiresAt })
 }
 
 /** What `waitingBody` has written, and a database has read. */
-export type WaitingBody = Pick<PendingCall, 'call' | 'question' | 'reason'>
+export type WaitingBody = Pick<PendingCall, 'call' | 'question' | 'reason' | 'expiresAt'>
 
 /** A row that a database keeps. Its kind was written by `save`. */
 export function storedPendingRow(

@@ -61,6 +61,11 @@ export function wasStarted({ state, rests }: Known): boolean {
   return state === 'running' && rests !== true
 }
 
+/** Whether a call is gone, or has its result and halts nothing any more: a run does not change it. */
+export function isOver({ state, told, halt }: Known): boolean {
+  return state === undefined || (told === 'result' && halt === undefined)
+}
+
 /** Whether the handler of a call has returned what the model was not told yet. */
 export function hasLeft({ told, result, error }: Known): boolean {
   return told !== 'result' && (result !== undefined || error !== undefined)

@@ -11,6 +11,7 @@ import { isMark } from '../../core/messages/tool-messages.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { SavedCall, Session } from '../../core/types/session.ts'
+import { isOver } from '../calls/decided.ts'
 import { hasAnswer, savedCall } from '../calls/places.ts'
 
 /** The fold of an inner run before its first event. What its session has used and no result has told counts. */
@@ -41,11 +42,6 @@ function goOn(session: Session, asksAgain: boolean): Collector {
     ids.has(id) || isOver(saved) ? [] : (foldedCall(id, saved) ?? []),
   )
   return { ...state, spent: usage, told, earlier }
-}
-
-/** Whether a call has its result, and halts nothing any more. */
-function isOver({ told, halt }: SavedCall): boolean {
-  return told === 'result' && halt === undefined
 }
 
 /** A saved call as the fold of a run has it; `undefined` if the call is gone. */

@@ -161,7 +161,7 @@ export function started(input: SessionInput, id?: string): Session {
     const problem = `must be absent or ${describe(input.id)}, the id of the session`
     throw new ValidationError('invalid_options', [{ path: 'id', problem }])
   }
-  return cleared(checked(input, 'start'))
+  return cleared(checked(input, 'start'), input.calls)
 }
 
 /** What a message of the user answers, and who wrote it. */
@@ -170,7 +170,7 @@ export interface ReplyTo {
   readonly toolCallId?: string | undefined
   /**
    * The ticket of the question that the message answers (`Session.pending`); if it is not open, the reply is refused. `null` makes it a user
-   * message, whatever is open. Without it, it answers the first open question.
+   * message, whatever is open. Without it, it answers the first open question, unless the session is idle.
    */
   readonly answers?: string | null | undefined
   /** Who answers: a text of at most 256 characters, which the record of the call keeps. */
@@ -229,8 +229,9 @@ function askedQuestion(
 ): PendingCall | undefined {
   if (answers === null) return undefined
   const open = pendingCalls(session).filter(({ kind }) => kind === 'question')
-  // A question of a run that was cut is asked again when the run goes on: only who names it answers it.
-  const first = questionsOf(session).length > 0 ? open[0] : undefined
+  // A run that was cut, and a session that was rewound, do not wait for their questions: only a message that names one answers it.
+  const isListed = session.status !== 'idle' && questionsOf(session).length > 0
+  const first = isListed ? open[0] : undefined
   if (answers !== undefined) {
     const asked = open.find(({ ticket }) => ticket === answers)
     return asked ?? (implied === true ? undefined : openQuestion(session, answers))

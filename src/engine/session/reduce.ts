@@ -21,7 +21,7 @@ import type {
   SavedCalls,
   Session,
 } from '../../core/types/session.ts'
-import { isDue } from '../calls/decided.ts'
+import { isDue, isOver } from '../calls/decided.ts'
 import { waitingStatus, withLists } from '../calls/pending.ts'
 import { agentsOf } from '../calls/places.ts'
 import { keptCall, mapCalls } from '../calls/settle.ts'
@@ -114,12 +114,11 @@ function atEvent(base: Session, state: Collector): Session {
 
 /** What is kept of the calls of a session and of a run of it. */
 function savedCalls({ calls = {} }: Session, state: Collector): SavedCalls | undefined {
-  const records = allRecords(state)
-  if (records.length === 0) return mapCalls(calls, (saved) => saved)
-  const all = new Map(Object.entries(calls))
-  for (const { id, mark: _mark, message: _message, inner, ...record } of records) {
+  // A call that was not over when the run began has a record, or was left when a model was asked.
+  const all = new Map(Object.entries(calls).filter(([, saved]) => isOver(saved)))
+  for (const { id, mark: _mark, message: _message, inner, ...record } of allRecords(state)) {
     // A call that comes again under the id of one that was removed keeps the tickets of that one.
-    const { settled = all.get(id)?.settled } = record
+    const { settled = calls[id]?.settled } = record
     const saved = keptCall(
       defined<SavedCall>({ ...record, settled, inner: inner && innerSession(inner) }),
     )
@@ -243,7 +242,9 @@ function settled(
   const { haltedReason, thread, asks, halts, error, response } = outcome
   const { run } = base
   const { late, usage } = run
-  const { run: _run, ...rest } = withLists({ ...base, thread, ...callsAtRest(calls) })
+  const { run: _run, ...rest } = withLists(
+    defined<Session>({ ...base, thread, calls: callsAtRest(calls) }),
+  )
   const hasAgents = agentsOf(rest).length > 0
   const next = (status: Session['status'], progressed: RunProgress): Session => ({
     ...rest,
@@ -260,7 +261,7 @@ function settled(
   const status = waitingStatus(rest)
   const waitsNow = asks || haltedReason === 'ask_user' || outcome.waits
   if (waitsNow && status !== undefined) {
-    return { ...next(status, waiting), ...callsAtRest(calls, true) }
+    return defined<Session>({ ...next(status, waiting), calls: callsAtRest(calls, true) })
   }
   if (haltedReason === 'tool_error' && error !== undefined) {
     return { ...next('error', restingRun(run.mode)), error }
@@ -286,13 +287,12 @@ function settled(
 function callsAtRest(
   calls: SavedCalls | undefined,
   keepsHalts: boolean = false,
-): Pick<Session, 'calls'> {
-  const next = mapCalls(calls, ({ halt, ...saved }) => {
+): SavedCalls | undefined {
+  return mapCalls(calls, ({ halt, ...saved }) => {
     const isKept = keepsHalts && halt?.reason !== 'ask_user' && halt?.reason !== 'approval'
     const rests = saved.inner === undefined ? undefined : true
     return keptCall(defined<SavedCall>({ ...saved, rests, halt: isKept ? halt : undefined }))
   })
-  return defined<Pick<Session, 'calls'>>({ calls: next })
 }
 
 /** What a run keeps whose answer did not match its schema. */
@@ -372,7 +372,7 @@ function toldFacts(response: ModelResponse): AnswerFacts {
  * A session without the leftovers of an earlier run, with these calls. What was used and no result has told stays, also that of agents inside
  * calls that are gone.
  */
-export function cleared(session: Session, calls: Session['calls'] = session.calls): Session {
+export function cleared(session: Session, calls: Session['calls']): Session {
   const { haltedReason: _reason, error: _error, calls: before, run, ...rest } = session
   const next = withLists(defined<Session>({ ...rest, calls }))
   if (run === undefined) return next

@@ -650,6 +650,7 @@ function waitingSession(id: string): Session {
       metadata: {},
     },
     pendingToolCalls: [call],
+    calls: { call_1: { state: 'awaiting_result', told: 'no' } },
     run: {
       mode: 'manual',
       turns: 1,

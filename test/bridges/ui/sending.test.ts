@@ -7,7 +7,7 @@ import {
 } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { questionsOf } from '../../../src/engine/calls/places.ts'
+import { questionsOf } from '../../../src/engine/calls/pending.ts'
 import {
   agentTool,
   askUser,

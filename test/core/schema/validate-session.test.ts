@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { assistant, toolResult, user } from '../../../src/core/messages/messages.ts'
 import { validateSession } from '../../../src/core/schema/validate-session.ts'
 import type { Issue } from '../../../src/core/types/error-data.ts'
+import { sessionVersion } from '../../../src/core/types/session.ts'
 
 const call = { id: 'c1', name: 'look', arguments: {} }
 
@@ -10,7 +11,7 @@ const open = { messages: [user('hi'), assistant('', { toolCalls: [call] })], met
 const closed = { messages: [...open.messages, toolResult('c1', 'ok')], metadata: {} }
 
 const session = {
-  version: 1,
+  version: sessionVersion,
   id: 's1',
   status: 'idle',
   thread: closed,
@@ -20,7 +21,7 @@ const session = {
   metadata: {},
 }
 
-const run = { mode: 'auto', turns: 1, phase: 'tools', started: [], halts: [] }
+const run = { mode: 'auto', turns: 1, phase: 'tools' }
 
 const failure = { kind: 'stream', reason: 'truncated', message: 'm' }
 
@@ -66,7 +67,8 @@ const rows: readonly [string, object, readonly Issue[]][] = [
     [
       {
         path: 'version',
-        problem: 'must be a version from 1 to 3 (a newer one needs a newer allm-ts), not 99',
+        problem:
+          'must be 3 (an older session is read with Session.parse, and a newer one needs a newer allm-ts), not 99',
       },
     ],
   ],

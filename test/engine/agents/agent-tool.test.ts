@@ -115,7 +115,7 @@ describe('the events of an agent', () => {
     const stream = Session.streamStart(engine, words({ steps: [[call('c1', 'liar')]] }))
     for await (const event of stream) {
       if (event.type === 'tool_progress') expect(event).not.toHaveProperty('inner')
-      expect(stream.session.run?.inner).toBeUndefined()
+      expect(stream.session.calls?.['c1']?.inner).toBeUndefined()
     }
     expect((await stream.result).session.status).toBe('completed')
   })
@@ -165,7 +165,7 @@ describe('what an agent waits for', () => {
     const pending = { pendingQuestion: 'Where?', pendingToolCallId: 'c1/x' }
     expect(first.session).toMatchObject({ status: 'awaiting_user', ...pending })
     expect(first.result).toMatchObject({ haltedReason: 'ask_user', ...pending })
-    expect(first.session.run?.inner?.['c1']).toMatchObject({
+    expect(first.session.calls?.['c1']?.inner).toMatchObject({
       status: 'awaiting_user',
       pendingToolCallId: 'x',
     })
@@ -311,7 +311,7 @@ describe('what an agent waits for', () => {
     const { session } = await start(inner([call('x', 'pay')]))
     const back = Session.rewind(session, 1)
     expect(back).toMatchObject({ status: 'idle', pendingApprovals: [] })
-    expect(back.run?.inner).toBeUndefined()
+    expect(back.calls).toBeUndefined()
   })
 
   test('is told by a plain run too, which cannot be gone on with', async () => {
@@ -351,7 +351,10 @@ describe('a stop', () => {
     const effects: Effects = []
     const { session, result, outer } = await stopped(effects)
     expect(session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
-    expect(session.run?.inner?.['c1']).toMatchObject({ status: 'idle', run: { phase: 'between' } })
+    expect(session.calls?.['c1']?.inner).toMatchObject({
+      status: 'idle',
+      run: { phase: 'between' },
+    })
     expect(answersOf(result.usage)).toBe(2)
     const saved = Session.parse(Session.stringify(session))
     const resumed = await Session.resume(outer, saved)
@@ -405,12 +408,12 @@ describe('a stop', () => {
       if (own.type === 'step_completed' && path === 'c1/') control.abort()
     }
     const { session: halted } = await stream.result
-    expect(halted.run?.inner?.['c1']?.status).toBe('idle')
+    expect(halted.calls?.['c1']?.inner?.status).toBe('idle')
     const { session: last } = await Session.reply(outer, halted, 'never mind')
     expect(effects.map((effect) => effect.split(' ')[0])).toEqual(['pay'])
     expect(last.status).toBe('awaiting_approval')
     expect(last.pendingApprovals.map(({ id }) => id)).toEqual(['c2/x'])
-    expect(Object.keys(last.run?.inner ?? {})).toEqual(['c2'])
+    expect(Object.keys(last.calls ?? {}).filter((id) => last.calls?.[id]?.inner)).toEqual(['c2'])
     expect(contents(last).slice(-3)).toEqual([
       expect.stringContaining('earlier call of agent (c1)'),
       'user: never mind',
@@ -680,22 +683,22 @@ describe('a saved session with agents', () => {
     const { session } = await start(inner([call('x', 'ask')]))
     const within = (agent: unknown): unknown => ({
       ...session,
-      run: { ...session.run, inner: { c1: agent } },
+      calls: { ...session.calls, c1: { ...session.calls?.['c1'], inner: agent } },
     })
     expect(validateSession(session)).toEqual([])
     expect(validateSession(within({ id: 3 }))[0]).toMatchObject({
-      path: expect.stringMatching(/^run\.inner\.c1/),
+      path: expect.stringMatching(/^calls\.c1\.inner/),
     })
-    const wrongStatus = { ...session.run?.inner?.['c1'], status: 'awaiting_approval' }
+    const wrongStatus = { ...session.calls?.['c1']?.inner, status: 'awaiting_approval' }
     expect(validateSession(within(wrongStatus))).toEqual([
-      { path: 'run.inner.c1.pendingApprovals', problem: expect.stringContaining('required') },
+      { path: 'calls.c1.inner.pendingApprovals', problem: expect.stringContaining('required') },
     ])
-    let deep: unknown = session.run?.inner?.['c1']
+    let deep: unknown = session.calls?.['c1']?.inner
     for (let level = 0; level < 3000; level++) deep = within(deep)
     expect(validateSession(deep)[0]?.problem).toContain('which is the limit')
   })
 
-  test('whose lists name calls that its agents do not have refuses commands about them', async () => {
+  test('whose lists name calls that its agents do not have has the lists of its calls', async () => {
     const { session } = await start(inner([call('x', 'pay')]))
     const [first] = session.pendingApprovals
     const forged = {
@@ -703,9 +706,8 @@ describe('a saved session with agents', () => {
       pendingApprovals: [{ ...first, id: 'c1/none', name: 'pay', arguments: {} }],
     }
     const parsed = Session.parse(Session.stringify(forged))
-    const { outer } = nested()
-    const after = await Session.resume(outer, Session.approve(parsed, 'c1/none')).catch(String)
-    expect(JSON.stringify(after)).not.toContain('TypeError')
+    expect(parsed.pendingApprovals).toEqual(session.pendingApprovals)
+    expect(() => Session.approve(parsed, 'c1/none')).toThrow('not a call that can be settled')
   })
 
   test('can be sealed', async () => {

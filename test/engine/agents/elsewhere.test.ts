@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventFacts } from '../../../src/apps/cli/narrator.ts'
+import { innerRuns } from '../../../src/engine/model-call/fold.ts'
 import { applyEvent, createCollector, Session, streamChat } from '../../../src/index.ts'
 import { collectEvents } from '../../../src/testing.ts'
 import { toUiMessages } from '../../../src/ui.ts'
@@ -13,8 +14,8 @@ test('a delta of an agent copies no list, so that its cost does not grow with th
   let deltas = 0
   for (const event of events) {
     const next = applyEvent(state, event)
-    const [before] = state.inner
-    const [after] = next.inner
+    const [before] = innerRuns(state)
+    const [after] = innerRuns(next)
     const isDelta =
       event.type === 'tool_progress' &&
       JSON.stringify(event.data).startsWith('{"type":"text_delta"')
@@ -28,7 +29,7 @@ test('a delta of an agent copies no list, so that its cost does not grow with th
     state = next
   }
   expect(deltas).toBeGreaterThan(1)
-  expect(state.inner).toEqual([])
+  expect(innerRuns(state)).toEqual([])
 })
 
 test('a page that is loaded again shows what an agent waits for', async () => {

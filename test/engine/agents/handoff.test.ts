@@ -503,7 +503,7 @@ describe('every answer names the engine that gave it', () => {
     })
     expect(said).toEqual(['Desk', 'Researcher'])
     const saved = Session.parse(Session.stringify(stream.session))
-    expect(speakers(saved.run?.inner?.['c']?.thread.messages ?? [])).toEqual(['Researcher'])
+    expect(speakers(saved.calls?.['c']?.inner?.thread.messages ?? [])).toEqual(['Researcher'])
     const { session } = await Session.reply(outer, saved, 'this one')
     expect(speakers(session.thread.messages)).toEqual(['Desk', 'Desk'])
   })

@@ -294,7 +294,7 @@ describe('the usage of a run that only says what it waits for', () => {
   test('is told alike by a stream and by a fold of its events', async () => {
     const asks = named('asks', () => askUser('Which seat?', { resume: true }))
     const engine = engineOf([asks], [call('c1', 'asks'), usage])
-    const session = Session.append(await cutAt(engine, 'ask_user_requested'), 'hm')
+    const session = Session.append(await cutAt(engine, 'tool_execution_completed'), 'hm')
     const stream = Session.streamResume(engine, session)
     let reducer = Session.reduce(stream.session)
     for await (const event of stream) reducer = Session.applyEvent(reducer, event)

@@ -59,11 +59,10 @@ async function cutAt(
 const told = ({ thread }: Session): string =>
   messageText(thread.messages.find(({ role }) => role === 'tool') ?? { role: 'tool', content: '' })
 
-/** The session as 0.2 would have saved it. */
-const of02 = (session: Session): Session => {
-  if (session.run === undefined) return session
-  const { starts: _starts, ...run } = session.run
-  return { ...session, run }
+/** The session as 0.2 would have saved it, which knew no more of a start than the call. */
+const of02 = ({ calls = {}, run, ...rest }: Session): Session => {
+  const lists = { started: Object.keys(calls), halts: [] }
+  return Session.parse(JSON.stringify({ ...rest, version: 2, run: { ...run, ...lists } }))
 }
 
 describe.each([true, false])('a tool that said idempotent: %s', (then) => {
@@ -71,9 +70,9 @@ describe.each([true, false])('a tool that said idempotent: %s', (then) => {
     cutAt(Session.streamStart(engineWith([pay(then)], [call('c1', 'pay')]), 'go'))
 
   test('is kept in the saved session, with the time and the deadline of the start', async () => {
-    const { run } = await cut()
-    const start = { toolCallId: 'c1', at: 1000, timeoutMs: 30_000 }
-    expect(run?.starts).toEqual([then ? { ...start, idempotent: true } : start])
+    const { calls } = await cut()
+    const start = { state: 'running', told: 'no', startedAt: 1000, timeoutMs: 30_000 }
+    expect(calls).toEqual({ c1: then ? { ...start, idempotent: true } : start })
   })
 
   test.each([true, false])('is held to it by a build that says %s', async (today) => {
@@ -106,7 +105,7 @@ describe.each([true, false])('a tool that said idempotent: %s', (then) => {
     const late = await cutAt(
       Session.streamResume(engineWith([pay(then, { needsApproval: true })]), approved),
     )
-    expect(late.run?.starts).toHaveLength(1)
+    expect(late.calls).toMatchObject({ c1: { state: 'running', startedAt: 1000 } })
     const { session } = await Session.resume(engineWith([pay(!then)], done), late)
     expect(ran).toEqual(then ? ['c1'] : [])
     const result = session.thread.messages.find(({ metadata }) => metadata?.['lateResultOf'])
@@ -125,10 +124,10 @@ describe.each([true, false])('a tool that said idempotent: %s', (then) => {
     let session = stream.session
     for await (const event of stream) {
       session = saved(stream.session)
-      if (session.run?.inner?.['c1']?.run?.starts !== undefined) break
+      if (session.calls?.['c1']?.inner?.calls?.['i1']?.startedAt !== undefined) break
       expect(event.type).not.toBe('chat_completed')
     }
-    expect(session.run?.inner?.['c1']?.run?.starts).toMatchObject([{ toolCallId: 'i1' }])
+    expect(session.calls?.['c1']?.inner?.calls).toMatchObject({ i1: { state: 'running' } })
     const next = createEngine({
       adapter: fake({ scripts: [done] }),
       tools: [
@@ -162,13 +161,14 @@ test('starts that nobody needs any more are not saved', async () => {
   const stream = Session.streamStart(engineWith([pay(true)], ...scripts), 'go')
   const kept: unknown[] = []
   for await (const event of stream) {
-    const { starts = [] } = saved(stream.session).run ?? {}
+    const { calls = {} } = saved(stream.session)
     if (event.type === 'step_completed' || event.type === 'tool_execution_completed') {
-      kept.push(starts.map(({ toolCallId }) => toolCallId))
+      kept.push(Object.keys(calls))
     }
   }
   expect(kept).toEqual([['c1'], [], ['c2'], [], []])
-  expect((await stream.result).session.run).toBeUndefined()
+  const { session } = await stream.result
+  expect([session.run, session.calls]).toEqual([undefined, undefined])
 })
 
 test('a call that is started again has one start, the last one', async () => {
@@ -176,19 +176,21 @@ test('a call that is started again has one start, the last one', async () => {
   const clock = virtualClock({ start: 9000 })
   const engine = createEngine({ adapter: fake({ scripts: [done] }), tools: [pay(false)], clock })
   const second = await cutAt(Session.streamResume(engine, first))
-  expect(second.run?.starts).toEqual([{ toolCallId: 'c1', at: 9000, timeoutMs: 30_000 }])
+  expect(second.calls).toEqual({
+    c1: { state: 'running', told: 'no', startedAt: 9000, timeoutMs: 30_000 },
+  })
 })
 
 test.each([
-  [{ toolCallId: 'c1' }, 'run.starts[0].at'],
-  [{ toolCallId: 'c1', at: 'now' }, 'run.starts[0].at'],
-  [{ toolCallId: 'c1', at: 1, timeoutMs: 1e12 }, 'run.starts[0].timeoutMs'],
-  [{ toolCallId: 'c1', at: 1, idempotent: false }, 'run.starts[0].idempotent'],
-  [{ toolCallId: '', at: 1 }, 'run.starts[0].toolCallId'],
+  [{ state: 'started', startedAt: 1 }, 'calls.c1.state'],
+  [{ state: 'running', startedAt: 'now' }, 'calls.c1.startedAt'],
+  [{ state: 'running', startedAt: 1, timeoutMs: 1e12 }, 'calls.c1.timeoutMs'],
+  [{ state: 'running', startedAt: 1, idempotent: false }, 'calls.c1.idempotent'],
+  [{ state: 'running', at: 1 }, 'calls.c1'],
 ])('a start that is none is refused: %o', async (start, path) => {
   const session = await cutAt(
     Session.streamStart(engineWith([pay(true)], [call('c1', 'pay')]), 'go'),
   )
-  const text = JSON.stringify({ ...session, run: { ...session.run, starts: [start] } })
+  const text = JSON.stringify({ ...session, calls: { c1: start } })
   expect(() => Session.parse(text)).toThrow(path)
 })

@@ -186,11 +186,12 @@ describe('a run that was cut, and the user speaks instead of resuming it', () =>
     expect(texts(after)[2]).toMatch(/may have taken effect.*"userAnswered":"YES"/)
   })
 
-  test('a question that was asked before the cut is asked again, after the words of the user', async () => {
+  test('a question that was asked before the cut stays open: the model reads the words of the user', async () => {
     const stream = Session.streamStart(engineWith([call('c1', 'ask'), call('c2', 'look')]), 'go')
     const cut = await cutAt(stream, 'ask_user_requested')
-    const { session } = await Session.reply(engineWith(), cut, 'Hello?')
+    const { session } = await Session.reply(engineWith(say('Well?')), cut, 'Hello?')
     expect(session).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'What?' })
+    expect(texts(session).at(-1)).toBe('Well?')
     const { session: after } = await Session.reply(
       engineWith(say('Done.')),
       saved(session),
@@ -267,8 +268,9 @@ describe('a late call', () => {
     const session = await withLate(call('c1', 'reserve'))
     const asked = await Session.resume(engineWith(), Session.approve(session, 'c1'))
     const back = saved(Session.rewind(asked.session, 3))
-    const { session: again } = await Session.reply(engineWith(), back, 'Once more.')
+    const { session: again } = await Session.reply(engineWith(say('Well?')), back, 'Once more.')
     expect(again).toMatchObject({ status: 'awaiting_user', pendingQuestion: 'Sure?' })
+    expect(texts(again).slice(-2)).toEqual(['Once more.', 'Well?'])
     expect(ran).toEqual(['c1 1'])
   })
 

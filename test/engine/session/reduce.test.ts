@@ -102,7 +102,8 @@ test('a session that was left in the middle is idle and records the phase of its
   for await (const event of stream) if (event.type === 'tool_execution_started') break
   expect(stream.session).toMatchObject({
     status: 'idle',
-    run: { phase: 'tools', turns: 1, mode: 'auto', started: ['c1'] },
+    run: { phase: 'tools', turns: 1, mode: 'auto' },
+    calls: { c1: { state: 'running', told: 'no' } },
   })
 })
 

@@ -215,9 +215,9 @@ describe('a call that is not done', () => {
     for await (const event of stream) {
       if (event.type === 'tool_execution_started') {
         expect(ran).toEqual([])
-        expect(saved(stream.session).run?.starts).toEqual([
-          { toolCallId: 'c1', at: 31_000, timeoutMs: 30_000 },
-        ])
+        expect(saved(stream.session).calls).toEqual({
+          c1: { state: 'running', told: 'no', startedAt: 31_000, timeoutMs: 30_000 },
+        })
       }
     }
     expect(asked).toHaveLength(1)
@@ -269,16 +269,11 @@ describe('a call that is not done', () => {
   })
 
   test('is waited for as long as it could take today, if it was started by 0.2', async () => {
-    const { run, ...rest } = await cutSession()
-    const { starts: _starts, ...of02 } = run ?? {
-      mode: 'auto',
-      turns: 0,
-      phase: 'model',
-      started: [],
-      halts: [],
-    }
+    const { calls = {}, run, ...rest } = await cutSession()
+    const of02 = { ...run, started: Object.keys(calls), halts: [] }
+    const from = Session.parse(JSON.stringify({ ...rest, version: 2, run: of02 }))
     await clock.advance(60_000)
-    await resumed(() => 'not_done', { from: { ...rest, run: of02 }, more: { timeoutMs: 50 } })
+    await resumed(() => 'not_done', { from, more: { timeoutMs: 50 } })
     expect([clock.now(), asked.length, ran.length]).toEqual([61_050, 2, 1])
   })
 
@@ -447,8 +442,9 @@ describe('a stop', () => {
     for await (const event of started) if (event.type === 'tool_execution_started') break
     const cut = saved(started.session)
     // As if somebody had approved the other call meanwhile.
-    const decisions = [{ call: { id: 'c2', name: 'gone', arguments: {} } }]
-    const from = Session.parse(JSON.stringify({ ...cut, run: { ...cut.run, decisions } }))
+    const approved = { state: 'approved', told: 'no', approval: { decision: 'approved' } }
+    const calls = { ...cut.calls, c2: approved }
+    const from = Session.parse(JSON.stringify({ ...cut, calls }))
     clock = virtualClock({ auto: false, start: 1000 })
     const engine = engineWith([payTool(() => new Promise<never>(() => undefined))], [done])
     await expect(Session.resume(engine, from)).rejects.toThrow('no tool gone')

@@ -95,7 +95,7 @@ describe('the session at each place of a log', () => {
       role: 'tool',
       toolCallId: id,
       content: 'interrupted',
-      metadata: { interrupted: true },
+      metadata: { interrupted: true, reason: 'interrupted' },
     })
     const session: Session = {
       ...Session.create({ id: 'copy' }),
@@ -110,7 +110,8 @@ describe('the session at each place of a log', () => {
         ],
         metadata: {},
       },
-      run: { mode: 'auto', turns: 2, phase: 'tools', started: ['b'], halts: [] },
+      calls: { b: { state: 'running', told: 'no' } },
+      run: { mode: 'auto', turns: 2, phase: 'tools' },
     }
     const states = transcriptOf(session).flatMap(({ calls }) => calls.map(({ state }) => state))
     expect(states).toEqual(['interrupted', 'running', 'not_started'])

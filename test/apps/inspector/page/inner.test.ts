@@ -10,7 +10,7 @@ const told = (id: string, inner: 'session' | 'event', data: unknown): StreamEven
 describe('the runs inside of calls', () => {
   const base = (id: string): Session => ({
     ...Session.create({ id, messages: `asked of ${id}` }),
-    run: { mode: 'auto', turns: 0, phase: 'between', started: [], halts: [] },
+    run: { mode: 'auto', turns: 0, phase: 'between' },
   })
   const log = logOf(
     [0, send('hi')],
