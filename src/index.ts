@@ -45,7 +45,7 @@ export {
 export { sniffMimeType } from './core/messages/sniff.ts'
 export { modelRequest, jsonSchema, imageRequest } from './core/messages/requests.ts'
 export { tool } from './engine/tools/tool.ts'
-export { askUser, content, fail, halt } from './core/messages/outcomes.ts'
+export { askUser, content, fail, halt, noAnswer } from './core/messages/outcomes.ts'
 export { countTokens } from './models/count-tokens.ts'
 export { listModels, type ListModelsOptions } from './models/list-models.ts'
 export {
@@ -235,6 +235,7 @@ export type {
   HandlerOutcome,
   ResultPart,
   HandlerOptions,
+  ApprovalNeed,
   NeedsApproval,
   Reconcile,
   ReconcileAnswer,

@@ -6,6 +6,7 @@ export {
   approved as approve,
   createSession as create,
   deniedCall as deny,
+  expired as expire,
   legalOperations,
   pendingApprovals,
   pendingToolCalls,

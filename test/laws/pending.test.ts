@@ -140,6 +140,7 @@ function settled(session: Session, answer: SuspendAnswer): { session: Session; r
   if ('toolResults' in answer) {
     return { session: Session.submitToolResults(session, answer.toolResults) }
   }
+  if ('expires' in answer) throw new Error('nothing expires here')
   let next = session
   for (const [id, decision] of Object.entries(answer.approvals)) {
     if (decision === true) next = Session.approve(next, id)

@@ -1606,7 +1606,9 @@ grows(
 const waiting = (n: number): Session => {
   const session = saved(n)
   const pendingApprovals = session.thread.messages.flatMap(({ toolCalls = [] }) => toolCalls)
-  return { ...session, status: 'awaiting_approval', pendingApprovals }
+  const waits = { state: 'awaiting_approval', told: 'no' } as const
+  const calls = Object.fromEntries(pendingApprovals.map(({ id }) => [id, waits]))
+  return { ...session, status: 'awaiting_approval', pendingApprovals, calls }
 }
 grows('Session.pending: many calls that wait', 30, waiting, (session) => Session.pending(session))
 grows('Session.calls: many calls that wait', 30, waiting, (session) => Session.calls(session))

@@ -56,6 +56,19 @@ export type NeedsApproval<Args = JsonObject, Needs extends object = EngineContex
 }['bivarianceHack']
 
 /**
+ * Which calls of a tool wait for approval: all, none, those that a function names, or one of these with a limit. A call about which nobody
+ * has decided after `expiresInMs` is denied by `expiry`.
+ */
+export type ApprovalNeed<Args = JsonObject, Needs extends object = EngineContext> =
+  | boolean
+  | NeedsApproval<Args, Needs>
+  | {
+      /** All calls, unless a function says otherwise. */
+      readonly when?: boolean | NeedsApproval<Args, Needs> | undefined
+      readonly expiresInMs: number
+    }
+
+/**
  * Says what became of a call that was started and left no result, because the process that ran it died or left. It reads, and changes
  * nothing: it may be asked any number of times. It is asked before the model is told of the call, and before the tool is run again.
  */
@@ -108,7 +121,7 @@ export interface Tool<
   /** The caller answers calls of this tool; it is never run by the loop. */
   readonly manual: boolean
   /** Calls of this tool wait for approval, unless the `approve` policy decides. A function decides by the arguments. */
-  readonly needsApproval?: boolean | NeedsApproval<Args, Needs>
+  readonly needsApproval?: ApprovalNeed<Args, Needs>
   /** Send a one-line stub instead of the schema, and let the model ask for it with `tool_help`. */
   readonly compact: boolean
   /** The line of the stub. Default: the first sentence of the description. */
@@ -190,6 +203,8 @@ export interface AskOutcome {
   readonly type: 'ask_user'
   readonly question: string
   readonly options: JsonObject
+  /** How long somebody may take to answer. Absent if there is no limit. */
+  readonly expiresInMs?: number
 }
 
 /** The end of the loop, with a result. Made by `halt`. */

@@ -1,5 +1,5 @@
 import type { toolTypes } from '../contracts/engine.ts'
-import type { Tool, toolNeeds } from '../contracts/tool.ts'
+import type { ApprovalNeed, Tool, toolNeeds } from '../contracts/tool.ts'
 import type { Issue } from '../types/error-data.ts'
 import { isObject } from '../types/guards.ts'
 import type { Image, MediaFile } from '../types/media.ts'
@@ -209,6 +209,22 @@ const specFields = { name: toolName, description: text, schema: jsonObject }
 
 const toolSpec = shapeOf<ToolSpec>(specFields, { strict: flag, ...partOptions })
 
+/** How long a call waits for somebody. */
+export const expiresInMs: Check = between(1, Number.MAX_SAFE_INTEGER)
+
+const approvalRule = must(
+  'a boolean or a function of the arguments',
+  (value) => typeof value === 'boolean' || typeof value === 'function',
+)
+
+const needsApproval: Check = (value) =>
+  isPlainObject(value) ? limitedApproval(value) : approvalRule(value)
+
+const limitedApproval = shapeOf<Extract<ApprovalNeed, object>>(
+  { expiresInMs },
+  { when: approvalRule },
+)
+
 const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof toolNeeds>>>(
   specFields,
   {
@@ -217,10 +233,7 @@ const tool = shapeOf<ToolSpec & Partial<Omit<Tool, typeof toolTypes | typeof too
     input: must('a Standard Schema', isStandardSchema),
     handler: anyFunction,
     manual: flag,
-    needsApproval: must(
-      'a boolean or a function of the arguments',
-      (value) => typeof value === 'boolean' || typeof value === 'function',
-    ),
+    needsApproval,
     compact: flag,
     summary: text,
     timeoutMs,

@@ -8,12 +8,14 @@ import { errorToJSON } from '../../core/errors/error-json.ts'
 import { isAllmError, StreamError, ValidationError } from '../../core/errors/errors.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import { innerEvent, isBoundary, type Batch } from '../../core/types/events.ts'
+import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
+import { pendingCalls } from '../../engine/calls/pending.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { withinSpan } from '../../engine/model-call/engine.ts'
 import { settlePolicy } from '../../engine/model-call/retry-policy.ts'
-import { applyCommand } from '../../engine/session/changes.ts'
+import { applyCommand, expiryOf, isExpired } from '../../engine/session/changes.ts'
 import { streamNext, type SessionStream } from '../../engine/session/operations.ts'
 import { restingRun, withTrace } from '../../engine/session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
@@ -140,6 +142,8 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
   /** When the lease was taken, by the clock of the store. */
   const takenAt = lease.expiresAt - leaseMs
   let hasRun = false
+  /** The tickets of what was settled because nobody did in time. */
+  const expired = new Set<string>()
   const wasStopped = await store.stopRequested(id)
   if (wasStopped) owner.stop()
   let at: Progress =
@@ -151,6 +155,7 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
     // A run that was cut goes on before the next command is applied.
     const goesOn = !isWaiting && isCut(at.session)
     const entry = goesOn ? undefined : (await store.readInbox(id))[0]
+    if (entry === undefined && !goesOn && (await settleExpired(work, at.session, expired))) continue
     if (entry === undefined && !goesOn && (isWaiting || !isUnanswered(at.session))) break
     // A stop that came meanwhile, before these words, is not meant for them. They begin anew, with a new lease.
     const mayBeLater = entry !== undefined && (hasRun || entry.at >= takenAt)
@@ -169,9 +174,38 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
   const more = await store.release(id, lease, { wakeInMs })
   if (at.drained === true) return { outcome: 'drained', wakeInMs: 0, more: false }
   const { status } = at.session
-  return wakeInMs === undefined || more
-    ? { outcome: status, more }
-    : { outcome: status, wakeInMs, more }
+  if (more) return { outcome: status, more }
+  const expiresInMs = timeToExpiry(at.session, work.options.clock.now())
+  return defined<Advanced>({ outcome: status, wakeInMs, expiresInMs, more })
+}
+
+/**
+ * Gives the commands that settle what nobody has settled in time, unless somebody was faster. Returns whether there are any: they are in
+ * the inbox then.
+ */
+async function settleExpired(
+  { options: { store, clock } }: Work,
+  session: Session,
+  tried: Set<string>,
+): Promise<boolean> {
+  const now = clock.now()
+  let isGiven = false
+  for (const pending of pendingCalls(session)) {
+    const { ticket } = pending
+    if (!isExpired(pending, now) || tried.has(ticket)) continue
+    tried.add(ticket)
+    const stored = await store.push(session.id, expiryOf(pending, now), { slot: ticket })
+    isGiven ||= stored === true
+  }
+  return isGiven
+}
+
+/** How long it takes until something expires that a session waits for. */
+function timeToExpiry(session: Session, now: number): number | undefined {
+  const times = pendingCalls(session).flatMap(({ kind, expiresAt }) =>
+    kind === 'result' || expiresAt === undefined ? [] : expiresAt,
+  )
+  return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
 /** A command, with the time at which it was given. */

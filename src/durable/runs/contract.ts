@@ -242,6 +242,8 @@ export interface Advanced {
   readonly outcome: SessionStatus | 'busy' | 'lost' | 'drained'
   /** The session wants to be advanced again after this time. */
   readonly wakeInMs?: number
+  /** The session rests, and after this time something that it waits for is settled by `expiry`: then it wants to be advanced again. */
+  readonly expiresInMs?: number
   /** The session wants to be advanced again at once. */
   readonly more: boolean
 }

@@ -58,7 +58,7 @@ import { isGone, type Owner } from './owner.ts'
 import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
 import { assertReadable, followLog, noSession, readResult, readSession } from './read.ts'
-import { startWorking } from './worker.ts'
+import { expiringSessions, startWorking } from './worker.ts'
 
 /** Runs on a store: they outlive requests and processes. See `Runs`. */
 export function createRuns(options: RunsOptions): Runs {
@@ -144,13 +144,15 @@ export function createRuns(options: RunsOptions): Runs {
     }
     let failure: unknown
     let waitMs: number | undefined
+    let isResting = false
     do {
       run.again = false
       try {
-        const { outcome, more, wakeInMs } = await advanceOnce(id, { onTaken })
+        const { outcome, more, wakeInMs, expiresInMs } = await advanceOnce(id, { onTaken })
         run.again ||= more
         // The process that owns the session may die, or has died.
-        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : wakeInMs
+        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : (wakeInMs ?? expiresInMs)
+        isResting = waitMs === expiresInMs
       } catch (error) {
         failure = error
         onError(error, id)
@@ -160,26 +162,36 @@ export function createRuns(options: RunsOptions): Runs {
     } while (run.again && failure === undefined && !drain.signal.aborted)
     local.delete(id)
     onTaken(failure)
-    if (waitMs !== undefined && !isClosed) lookLater(id, waitMs)
+    if (waitMs !== undefined && !isClosed) lookLater(id, waitMs, isResting)
   }
-  const lookLater = (id: string, ms: number): void => {
+  /** A session that rests by then is left alone, unless it waits for something that expires. */
+  const lookLater = (id: string, ms: number, isResting: boolean = false): void => {
     timers.get(id)?.()
     const cancel = startTimer(clock, Math.min(ms, longestTimerMs), () => {
       timers.delete(id)
-      // A session that rests by now is left alone.
       store.look(id).then(
         (state) => {
-          if (isClosed || state?.running !== true) return
+          if (isClosed || state === undefined || (!state.running && !isResting)) return
           runHere(id)
         },
-        () => isClosed || lookLater(id, leaseMs),
+        () => isClosed || lookLater(id, leaseMs, isResting),
       )
     })
     timers.set(id, cancel)
   }
 
-  const claimDue = (): ReturnType<RunStore['claim']> =>
-    store.claim({ owner: settings.owner, ttlMs: leaseMs })
+  const expiring = expiringSessions(store, clock)
+  /** Takes a session that is due, or that has a call which nobody has settled in time. */
+  const claimDue = async (): ReturnType<RunStore['claim']> => {
+    const taking = { owner: settings.owner, ttlMs: leaseMs }
+    const claimed = await store.claim(taking)
+    if (claimed !== undefined) return claimed
+    for (let id = await expiring.next(); id !== undefined; id = await expiring.next()) {
+      const lease = await store.acquire(id, taking)
+      if (lease !== undefined) return { id, lease }
+    }
+    return undefined
+  }
   const advanceClaimed =
     (signal: AbortSignal) =>
     async (id: string, lease: AcquiredLease): Promise<void> => {
@@ -394,7 +406,10 @@ export function createRuns(options: RunsOptions): Runs {
     },
     due: async (options = {}) => {
       assertValid('invalid_options', dueOptions(options))
-      return store.due({ limit: options.limit ?? 1000 })
+      const { limit = 1000 } = options
+      const due = await store.due({ limit })
+      const { rows } = await store.pending({ expiresBy: clock.now(), limit })
+      return [...new Set([...due, ...rows.map(({ sessionId }) => sessionId)])].slice(0, limit)
     },
     recover: async () => {
       assertOpen()
@@ -406,6 +421,7 @@ export function createRuns(options: RunsOptions): Runs {
       }
       const advanceIt = advanceClaimed(drain.signal)
       const hands = { clock, claim, advance: advanceIt, onError: report }
+      expiring.lookNow()
       await startWorking(hands, { concurrency: 8, everyMs: 500, once: true }).done
       return count
     },

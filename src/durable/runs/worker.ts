@@ -1,5 +1,5 @@
 import { startTimer, type Clock } from '../../core/base/clock.ts'
-import type { AcquiredLease } from '../stores/run-store.ts'
+import type { AcquiredLease, RunStore } from '../stores/run-store.ts'
 
 /** What a worker does with the store. */
 export interface WorkerHands {
@@ -75,4 +75,53 @@ export function startWorking(
     },
     done: loop(),
   }
+}
+
+/** The sessions with calls that nobody has settled in time. */
+export interface ExpiringSessions {
+  /** The next one; `undefined` at the end of a walk through the index. The next walk begins a second later. */
+  next(): Promise<string | undefined>
+  /** The next walk begins now. */
+  lookNow(): void
+}
+
+/** Walks through the index of what waits. */
+export function expiringSessions(store: Pick<RunStore, 'pending'>, clock: Clock): ExpiringSessions {
+  let walk: AsyncGenerator<string, void> | undefined
+  let nextWalk = 0
+  return {
+    async next() {
+      if (walk === undefined) {
+        const now = clock.now()
+        if (now < nextWalk) return undefined
+        nextWalk = now + walkEveryMs
+        walk = expiredIds(store, now)
+      }
+      const read = await walk.next()
+      if (read.done !== true) return read.value
+      walk = undefined
+      return undefined
+    },
+    lookNow() {
+      nextWalk = 0
+    },
+  }
+}
+
+/** How often a worker looks for what has expired. */
+const walkEveryMs = 1000
+
+/** How many calls are looked at together. */
+const expiringPage = 100
+
+async function* expiredIds(
+  store: Pick<RunStore, 'pending'>,
+  expiresBy: number,
+): AsyncGenerator<string, void> {
+  let after: string | undefined
+  do {
+    const { rows, next } = await store.pending({ expiresBy, limit: expiringPage, after })
+    yield* new Set(rows.map(({ sessionId }) => sessionId))
+    after = next
+  } while (after !== undefined)
 }

@@ -6,7 +6,7 @@ import {
   type AgentChannel,
   type AgentOutcome,
   type HandlerOptions,
-  type NeedsApproval,
+  type ApprovalNeed,
   type Tool,
 } from '../../core/contracts/tool.ts'
 import { errorFromJSON } from '../../core/errors/error-json.ts'
@@ -67,7 +67,7 @@ export interface AgentToolOptions<
   /** A deadline for the whole inner run. Without it there is none. */
   readonly timeoutMs?: number | undefined
   /** Calls wait for approval before the agent starts. A function decides by the arguments. */
-  readonly needsApproval?: boolean | NeedsApproval<ArgsOf<Schema>> | undefined
+  readonly needsApproval?: ApprovalNeed<ArgsOf<Schema>> | undefined
   /** How deep this agent may be inside of others (4): 1 is an agent that is called by an outermost run. */
   readonly maxDepth?: number | undefined
 }
@@ -135,7 +135,7 @@ export function agentTool<
     schema: input ?? promptSchema,
     timeoutMs,
     // The same schema types the arguments of both.
-    needsApproval: needsApproval as boolean | NeedsApproval | undefined,
+    needsApproval: needsApproval as ApprovalNeed | undefined,
     handler: (args, given) =>
       runAgent({ name, promptOf, maxTurns, instructions, maxDepth, engine }, args, given),
   })

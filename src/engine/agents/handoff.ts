@@ -1,5 +1,5 @@
 import type { Engine } from '../../core/contracts/engine.ts'
-import type { NeedsApproval, Tool } from '../../core/contracts/tool.ts'
+import type { ApprovalNeed, Tool } from '../../core/contracts/tool.ts'
 import { assertOptions, assertValid, must, within } from '../../core/schema/checks.ts'
 import type { AnySchema } from '../../core/schema/derive-schema.ts'
 import { keysOf } from '../../core/types/guards.ts'
@@ -23,7 +23,7 @@ export interface HandoffOptions<
   /** What the call is answered with, for the engine that goes on (`handed over`). */
   readonly result?: string | undefined
   /** The call waits for approval before the conversation is handed over. A function decides by the arguments. */
-  readonly needsApproval?: boolean | NeedsApproval<ArgsOf<Schema>> | undefined
+  readonly needsApproval?: ApprovalNeed<ArgsOf<Schema>> | undefined
 }
 
 const optionKeys = /* @__PURE__ */ keysOf<HandoffOptions>({
@@ -65,7 +65,7 @@ export function handoff<
       description ?? 'Hands the conversation over to another agent, which goes on with it.',
     schema: input ?? noArguments,
     // The same schema types the arguments of both.
-    needsApproval: needsApproval as boolean | NeedsApproval | undefined,
+    needsApproval: needsApproval as ApprovalNeed | undefined,
     idempotent: true,
     handler: () => {
       // A function that does not give an engine fails here, and the model stays.

@@ -8,7 +8,7 @@ import {
   user,
   type SubmitOptions,
 } from '../../core/messages/messages.ts'
-import { content } from '../../core/messages/outcomes.ts'
+import { content, noAnswer } from '../../core/messages/outcomes.ts'
 import {
   answeredMessage,
   approvedContent,
@@ -694,6 +694,39 @@ export function applyCommand(session: Session, command: SessionCommand): Session
     default:
       return assertNever(command)
   }
+}
+
+/**
+ * The session in which is settled what nobody has settled until `now`, by the clock of the engine: calls are denied, and questions are
+ * answered by `noAnswer`, each by `expiry`. `Session.reply`, `resume` and `step` do this first; so do runs, when the time has come.
+ */
+export function expired(session: Session, now: number): Session {
+  assertValid('invalid_options', within('now', time(now)))
+  if (!hasLimits(session)) return session
+  assertValid('invalid_session', validateSession(session))
+  // Of a session with more than one answer can have, the next run settles the others.
+  const due = pendingCalls(session).filter((pending) => isExpired(pending, now))
+  return due.slice(0, 512).reduce((next, one) => applyCommand(next, expiryOf(one, now)), session)
+}
+
+/** Whether nobody has settled in time what a call waits for. */
+export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolean {
+  return kind !== 'result' && expiresAt !== undefined && expiresAt <= now
+}
+
+/** The command that settles what nobody has settled in time. */
+export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
+  const by = 'expiry'
+  if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
+  return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
+}
+
+/** Whether a call of a session, which was not checked yet, waits for a limited time. */
+function hasLimits(session: unknown): boolean {
+  const { calls } = isObject(session) ? session : {}
+  return Object.values(isObject(calls) ? calls : {}).some(
+    (call) => isObject(call) && ('expiresAt' in call || hasLimits(call['inner'])),
+  )
 }
 
 const time: Check = must('a number of milliseconds', Number.isFinite)

@@ -53,6 +53,7 @@ import { disown } from '../tools/failed-calls.ts'
 import {
   applyCommand,
   checked,
+  expired,
   replied,
   started,
   type ReplyTo,
@@ -150,7 +151,7 @@ export async function reply<
 ): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
   const { toolCallId, answers, by, ...rest } = options ?? {}
-  return goOn(engine, replied(session, text, { toolCallId, answers, by }), rest)
+  return goOn(engine, replied(inTime(engine, session), text, { toolCallId, answers, by }), rest)
 }
 
 /** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
@@ -166,7 +167,7 @@ export async function resume<
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
 ): Promise<SessionResultOf<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode>> {
   engineParts(engine)
-  return goOn(engine, checked(session, 'resume'), options)
+  return goOn(engine, checked(inTime(engine, session), 'resume'), options)
 }
 
 /** Runs one step: a model call and its tools. A session that is not done is idle afterwards, for the next step. */
@@ -217,7 +218,7 @@ export function streamReply<
 ): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
   const { toolCallId, answers, by, ...rest } = options ?? {}
-  return streamOn(engine, replied(session, text, { toolCallId, answers, by }), rest)
+  return streamOn(engine, replied(inTime(engine, session), text, { toolCallId, answers, by }), rest)
 }
 
 /** `resume` as a stream of events. */
@@ -233,7 +234,7 @@ export function streamResume<
   options?: CallSettings<Format> & ToolsOption<Types, Added, Mode>,
 ): ChatStream<FormatFor<Format, Default>, CallTypes<Types, Added>, Mode> {
   engineParts(engine)
-  return streamOn(engine, checked(session, 'resume'), options)
+  return streamOn(engine, checked(inTime(engine, session), 'resume'), options)
 }
 
 /** `step` as a stream of events. */
@@ -328,10 +329,15 @@ interface Prepared {
   readonly loop: LoopState
 }
 
+/** The session in which is settled what nobody has settled in time. */
+function inTime(engine: Engine, session: Session): Session {
+  return expired(session, engineParts(engine).clock.now())
+}
+
 /** Settles a run of one step. */
 function prepareStep(engine: Engine, session: Session, options?: CallOptions): Prepared {
   engineParts(engine)
-  const from = withManualCalls(engine, checked(session, 'step'), options)
+  const from = withManualCalls(engine, checked(inTime(engine, session), 'step'), options)
   return prepare(engine, from, 'step', options)
 }
 

@@ -6,6 +6,7 @@ import {
   approved,
   createSession,
   deniedCall,
+  expired,
   legalOperations,
   pendingApprovals,
   pendingToolCalls,
@@ -47,6 +48,7 @@ interface SessionApi {
   readonly approve: typeof approved
   readonly deny: typeof deniedCall
   readonly append: typeof appended
+  readonly expire: typeof expired
   readonly rewind: typeof rewound
   readonly pendingToolCalls: typeof pendingToolCalls
   readonly pendingApprovals: typeof pendingApprovals
@@ -79,6 +81,7 @@ export const Session: SessionApi = {
   approve: approved,
   deny: deniedCall,
   append: appended,
+  expire: expired,
   rewind: rewound,
   pendingToolCalls,
   pendingApprovals,

@@ -1,5 +1,5 @@
 import { copyOf } from '../../core/base/frozen.ts'
-import type { Tool } from '../../core/contracts/tool.ts'
+import type { NeedsApproval, Tool } from '../../core/contracts/tool.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { ToolCall } from '../../core/types/message.ts'
@@ -25,7 +25,7 @@ export function judge(
   const tool = toolRun.tools.get(call.name)
   if (tool === undefined) return call
   const approved = leaveManual && isCallersCall(tool, call) ? undefined : call
-  const mayAsk = toolRun.approve !== undefined || (tool.needsApproval ?? false) !== false
+  const mayAsk = toolRun.approve !== undefined || needOf(tool).when !== false
   if (approved !== undefined && !mayAsk) return call
   try {
     const checked = checkArguments(call, tool)
@@ -58,6 +58,16 @@ interface Asked extends Pick<ToolRun, 'approve' | 'context' | 'clock'> {
   readonly approved: Judged
 }
 
+/** Which calls of a tool wait for approval, and for how long at most. */
+function needOf({ needsApproval = false }: Tool): {
+  readonly when: boolean | NeedsApproval<ToolCall['arguments'], object>
+  readonly expiresInMs?: number
+} {
+  if (typeof needsApproval !== 'object') return { when: needsApproval }
+  const { when = true, expiresInMs } = needsApproval
+  return { when, expiresInMs }
+}
+
 /** Asks the policy of the application, or the tool itself. */
 async function approval(
   call: ToolCall,
@@ -65,13 +75,16 @@ async function approval(
   { approve, context: fresh, clock, args, approved }: Asked,
 ): Promise<Judged> {
   const context = fresh()
-  const asked = (reason?: string): StreamEvent => approvalEvent(call, clock.now(), reason)
+  const { when, expiresInMs } = needOf(tool)
+  const asked = (reason?: string): StreamEvent => {
+    const at = clock.now()
+    const expiresAt = expiresInMs === undefined ? undefined : at + expiresInMs
+    return approvalEvent(call, { at, expiresAt, reason })
+  }
   try {
     if (approve === undefined) {
-      const { needsApproval } = tool
       // Only a clear no runs the call.
-      const needed: unknown =
-        typeof needsApproval === 'function' ? await needsApproval(args, { context }) : true
+      const needed: unknown = typeof when === 'function' ? await when(args, { context }) : true
       return needed === false ? approved : asked()
     }
     const verdict: unknown = await approve(copyOf(call), { tool: readOnly(tool), context })
@@ -91,16 +104,13 @@ async function approval(
 }
 
 /** A call that waits for approval. */
-function approvalEvent(call: ToolCall, at: number, reason?: string): StreamEvent {
+function approvalEvent(
+  call: ToolCall,
+  asked: { readonly [Key in 'at' | 'expiresAt' | 'reason']: ApprovalRequested[Key] | undefined },
+): StreamEvent {
   const { id: toolCallId, name: toolName } = call
-  return defined<ApprovalRequested>({
-    type: 'approval_requested',
-    toolCallId,
-    toolName,
-    call,
-    reason,
-    at,
-  })
+  const type = 'approval_requested'
+  return defined<ApprovalRequested>({ type, toolCallId, toolName, call, ...asked })
 }
 
 type ApprovalRequested = Extract<StreamEvent, { type: 'approval_requested' }>

@@ -13,6 +13,7 @@ import {
 import type { ToolError } from '../../core/errors/errors.ts'
 import { isPlainObject, within } from '../../core/schema/checks.ts'
 import { schemaIssues } from '../../core/schema/json-schema.ts'
+import { expiresInMs } from '../../core/schema/validate.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { isObject, isThenable } from '../../core/types/guards.ts'
@@ -124,7 +125,12 @@ export interface Execution extends CallContext {
 /** The outcome of one tool call, before it is encoded. */
 export type ToolOutcome =
   | { readonly type: 'value'; readonly value: unknown }
-  | { readonly type: 'ask_user'; readonly question: string; readonly options: JsonObject }
+  | {
+      readonly type: 'ask_user'
+      readonly question: string
+      readonly options: JsonObject
+      readonly expiresInMs?: number
+    }
   | { readonly type: 'halt'; readonly reason: string; readonly result: unknown }
   | { readonly type: 'error'; readonly error: ToolError }
   /** The agent inside the call waits for somebody. The call has no answer yet. */
@@ -264,10 +270,10 @@ export function readOutcome(call: ToolCall, answer: unknown, tool?: Tool): ToolO
   if (!isObject(answer) || !(outcomeBrand in answer)) return { type: 'value', value: answer }
   if (tool?.agent !== undefined && isAgentOutcome(answer)) return agentOutcome(call, answer)
   // Anybody may have written the fields beside our brand: each is checked before it is used.
-  const { type, question, options = {}, reason, result } = answer
+  const { type, question, options = {}, expiresInMs: limit, reason, result } = answer
   switch (type) {
     case 'ask_user':
-      return readQuestion(call, question, options)
+      return readQuestion(call, question, options, limit)
     case 'halt':
       return readHalt(call, reason, result)
     case 'fail':
@@ -294,12 +300,21 @@ function agentOutcome(call: ToolCall, answer: AgentOutcome): ToolOutcome {
   return { type: 'error', error: toolFailure('handler_failed', call, message, { cause }) }
 }
 
-function readQuestion(call: ToolCall, question: unknown, options: unknown): ToolOutcome {
+function readQuestion(
+  call: ToolCall,
+  question: unknown,
+  options: unknown,
+  limit: unknown,
+): ToolOutcome {
   if (typeof question !== 'string') return malformed(call, 'the question must be a string')
+  if (limit !== undefined && expiresInMs(limit).length > 0) {
+    return malformed(call, 'expiresInMs of a question must be a number of milliseconds')
+  }
   if (!isPlainObject(options)) return malformed(call, 'the options of a question must be an object')
   try {
     const copy = plainJson(options) as JsonObject // It was an object before.
-    return { type: 'ask_user', question, options: copy }
+    const expires = limit === undefined ? {} : { expiresInMs: Number(limit) }
+    return { type: 'ask_user', question, options: copy, ...expires }
   } catch (thrown) {
     return malformed(call, `the options of a question are not JSON: ${messageOf(thrown)}`)
   }

@@ -5,7 +5,7 @@ import { typeIssues } from '../../core/messages/sniff.ts'
 import { resultParts } from '../../core/schema/validate.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import type { HandlerSignal, ToolEvent, ToolExecutionResult } from '../../core/types/events.ts'
-import { assertNever, isObject } from '../../core/types/guards.ts'
+import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import type { Message, Part } from '../../core/types/message.ts'
 import { helpFor } from './compact-tools.ts'
@@ -33,18 +33,14 @@ export function answerCall(
       return answerValue(execution, outcome.result, outcome.reason)
     case 'ask_user': {
       const { call, run } = execution
-      const { question, options } = outcome
+      const { question, options, expiresInMs } = outcome
+      const at = run.clock.now()
+      const expiresAt = expiresInMs === undefined ? undefined : at + expiresInMs
+      const asked = { toolCallId: call.id, toolName: call.name, question, options, at, expiresAt }
       return {
         result: { ok: null },
-        outcome: { type: 'ask_user', question, options },
-        event: {
-          type: 'ask_user_requested',
-          toolCallId: call.id,
-          toolName: call.name,
-          question,
-          options,
-          at: run.clock.now(),
-        },
+        outcome: defined<HandlerSignal>({ type: 'ask_user', question, options, expiresInMs }),
+        event: defined<AnswerEvent>({ type: 'ask_user_requested', ...asked }),
       }
     }
     case 'error':

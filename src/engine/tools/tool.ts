@@ -1,7 +1,7 @@
 import { frozen } from '../../core/base/frozen.ts'
 import type { EngineContext } from '../../core/contracts/engine.ts'
 import {
-  type NeedsApproval,
+  type ApprovalNeed,
   type Reconcile,
   type ResultOf,
   type Tool,
@@ -113,10 +113,10 @@ interface ToolOptions<
   /** The caller answers calls of this tool; the loop stops for them. */
   readonly manual?: boolean | undefined
   /**
-   * Calls wait for approval before they run. A function decides by the arguments. Written after the `handler`, it knows the context that
+   * Calls wait for approval before they run. A function decides by the arguments, and `{ when, expiresInMs }` limits the wait. Written after the `handler`, it knows the context that
    * the handler needs; before it, the type of its second parameter has to be given.
    */
-  readonly needsApproval?: boolean | NeedsApproval<ToolArgs<Args, Schema>, Needs> | undefined
+  readonly needsApproval?: ApprovalNeed<ToolArgs<Args, Schema>, Needs> | undefined
   /** Send a one-line stub instead of the schema; the model can request the schema. */
   readonly compact?: boolean | undefined
   /** The line of the stub. */

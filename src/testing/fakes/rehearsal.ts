@@ -19,12 +19,16 @@ import { answersOf, type Message, type MessagesInput } from '../../core/types/me
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { hasLeft, wasStarted } from '../../engine/calls/decided.ts'
+import { pendingCalls } from '../../engine/calls/pending.ts'
 import { engineParts, mergeByName } from '../../engine/model-call/context.ts'
 import { createEngine, extendEngine } from '../../engine/model-call/engine.ts'
 import {
+  applyCommand,
   approved,
   createSession,
   deniedCall,
+  expiryOf,
+  isExpired,
   submitToolResults,
   type ToolResultInput,
 } from '../../engine/session/changes.ts'
@@ -120,11 +124,15 @@ async function rehearse(scenario: CrashScenario, cut: number, runs: Runs): Promi
   return { ...after, started, at, resumedAfter }
 }
 
-/** The answer to a session that waits: to its question, to its tool calls, or decisions about calls that wait for approval. */
+/**
+ * The answer to a session that waits: to its question, to its tool calls, decisions about calls that wait for approval, or that nobody
+ * settles in time what waits with a limit.
+ */
 export type SuspendAnswer =
   | { readonly reply: string }
   | { readonly toolResults: readonly ToolResultInput[] }
   | { readonly approvals: Readonly<Record<string, Approval>> }
+  | { readonly expires: true }
 
 /** A run to be cut after each of its events. The model is given by `scripts` or by `engine`. */
 export interface CrashScenario {
@@ -597,21 +605,28 @@ function answerOf({ onSuspend }: CrashScenario, session: Session): string | Sess
   }
   const answer: unknown = onSuspend(session)
   if (!isAnswer(answer)) {
-    const problem = `must return { reply }, { toolResults } or { approvals }, not ${describe(answer)}`
+    const problem = `must return { reply }, { toolResults }, { approvals } or { expires: true }, not ${describe(answer)}`
     throw refusal('invalid_options', 'onSuspend', problem)
   }
   if ('reply' in answer) return answer.reply
-  const settled =
-    'approvals' in answer
-      ? Object.entries(answer.approvals).reduce(decide, session)
-      : submitToolResults(session, answer.toolResults)
+  const settled = settledBy(answer, session)
   if (settled !== session) return settled
   const problem = `settled nothing, and the run waits in status ${status}`
   throw refusal('invalid_options', 'onSuspend', problem)
 }
 
 function isAnswer(value: unknown): value is SuspendAnswer {
-  return isObject(value) && ['reply', 'toolResults', 'approvals'].some((key) => key in value)
+  const keys = ['reply', 'toolResults', 'approvals', 'expires']
+  return isObject(value) && keys.some((key) => key in value)
+}
+
+function settledBy(answer: Exclude<SuspendAnswer, { reply: string }>, session: Session): Session {
+  if ('approvals' in answer) return Object.entries(answer.approvals).reduce(decide, session)
+  if ('toolResults' in answer) return submitToolResults(session, answer.toolResults)
+  // Threads of runs at different times are compared, so it is always at the same time.
+  return pendingCalls(session)
+    .filter((pending) => isExpired(pending, Infinity))
+    .reduce((next, pending) => applyCommand(next, expiryOf(pending, 0)), session)
 }
 
 function decide(session: Session, [id, approval]: [string, Approval]): Session {

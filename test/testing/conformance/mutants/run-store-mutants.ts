@@ -563,14 +563,14 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
   mutant(
     'every save sets since when a call waits',
     'a call keeps the time since when it waits, as long as it waits',
-    'waitingSince(waitingCalls(session), record.waiting, now)',
-    'waitingSince(waitingCalls(session), undefined, now)',
+    'waitingSince(calls, record.waiting, now)',
+    'waitingSince(calls, undefined, now)',
   ),
   mutant(
     'a call that was settled keeps its time',
     'a call keeps the time since when it waits, as long as it waits',
-    'waitingSince(waitingCalls(session), record.waiting, now)',
-    'new Map([...record.waiting, ...waitingSince(waitingCalls(session), record.waiting, now)])',
+    'waitingSince(calls, record.waiting, now)',
+    'new Map([...record.waiting, ...waitingSince(calls, record.waiting, now)])',
   ),
   mutant(
     'a save forgets what other sessions wait for',
