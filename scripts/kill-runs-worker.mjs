@@ -111,12 +111,13 @@ if (mutant === 'no-lease') {
 }
 
 /** A tool: its handler is given a function that does something to the world, which is a line in the ledger, which survives. */
-function named(name, idempotent, handler) {
+function named(name, idempotent, handler, needsApproval = false) {
   return tool({
     name,
     description: name,
     schema: { type: 'object' },
     idempotent,
+    needsApproval,
     handler: (_args, { sessionId, toolCall }) => {
       const token = tokens.get(sessionId) ?? 0
       note(plan.journal, 'begin', sessionId, token)
@@ -149,6 +150,16 @@ const tools = [
     await sleep(toolMs / 3)
     return 'noted'
   }),
+  // Two clerks decide about it at once: one approves, the other denies.
+  named(
+    'refund',
+    false,
+    (effect) => {
+      effect()
+      return 'paid back'
+    },
+    true,
+  ),
 ]
 
 const call = (id, name) => ['tool_call', { id, name, arguments: { id } }]
@@ -168,7 +179,12 @@ const answers = {
     ],
   ],
   two: [
-    [['reasoning', 'Once more.'], call('charge-3', 'charge'), call('ship-3', 'ship')],
+    [
+      ['reasoning', 'Once more.'],
+      call('charge-3', 'charge'),
+      call('ship-3', 'ship'),
+      call('refund-3', 'refund'),
+    ],
     [['text', 'Done.']],
   ],
 }

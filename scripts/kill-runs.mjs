@@ -3,7 +3,9 @@
 //   NAMES are separated by commas. Stores: file, sqlite, postgres, redis, bullmq-redis, bullmq-postgres.
 //
 // Workers advance sessions by `runs.work`, or by BullMQ: tools that are idempotent and tools that are not, two messages of the
-// user for each session, the second one queued behind the first. Every write takes some milliseconds longer than it has to.
+// user for each session, the second one queued behind the first, and a call that waits for approval, about which two clerks decide at once.
+// Every write takes some milliseconds longer than it has to. When nobody is killed any more, the index of what waits is compared with the
+// sessions: a third of them is decided about only then.
 //
 //   points   until --kills kills: a worker is killed at a random moment, kills itself before or after an operation on the store or an effect,
 //            or is paused for longer than its lease; then another one starts
@@ -15,7 +17,7 @@
 //
 // Counted as failures: a session that does not end; an effect of a tool that is not idempotent twice; a result without an effect;
 // an idempotent tool without one; a command that is applied twice, not at all or out of order; a number of the log that is
-// missing or there twice; a write with an old token; a session that cannot be read. `--mutant no-write-ahead` and `--mutant no-lease` break the workers and
+// missing or there twice; two decisions, a decision without its effect, or one that the index of what waits does not know; a write with an old token; a session that cannot be read. `--mutant no-write-ahead` and `--mutant no-lease` break the workers and
 // must fail: they show that the matrix sees it. Take-overs that take longer than two leases are counted, but a slow machine is no failure.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +25,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { createEngine } from '../dist/index.js'
+import { createEngine, Session } from '../dist/index.js'
 import { sweep } from '../dist/queues.js'
 import { createRuns } from '../dist/runs.js'
 import { fake } from '../dist/testing.js'
@@ -158,11 +160,14 @@ async function playAt(place, scenario, server) {
   const engine = createEngine({ adapter: fake({ script: [] }) })
   const bell = queue === undefined ? {} : { queue: queue.bell }
   const web = createRuns({ engine, store, ...bell, execute: false, whenBusy: 'queue' })
+  const clerks = { web, other: createRuns({ engine, store, ...bell, execute: false }) }
   const began = performance.now()
   const state = {
     count: { random: 0, self: 0, paused: 0, restarted: 0 },
     deaths: [],
     crashes: [],
+    // What the index of what waits did not have.
+    misses: [],
     // Nothing is done to the workers any more; then they end.
     isCalm: false,
     isOver: false,
@@ -200,7 +205,9 @@ async function playAt(place, scenario, server) {
     else await sleep(30)
     for (const id of running) {
       if (!(await isAtRest(store, id))) continue
-      running.delete(id)
+      const isDecided = await isAtRest(store, id, 3)
+      if (isDecided || isHeld(id)) running.delete(id)
+      else state.misses.push(...(await decide(clerks, id)))
       quietSince = performance.now()
     }
     if (performance.now() - quietSince > patience) break
@@ -213,6 +220,12 @@ async function playAt(place, scenario, server) {
   const isCalm = () => scenario !== 'points' || state.slots.every(({ mode }) => mode === 'calm')
   while (isPatient() && !isCalm()) await sleep(30)
   for (const id of ids) while (isPatient() && !(await isAtRest(store, id))) await sleep(30)
+  state.misses.push(...(await indexProblems(web, store, ids)))
+  for (const id of ids) {
+    if (!(await isAtRest(store, id, 3))) state.misses.push(...(await decide(clerks, id)))
+  }
+  quietSince = performance.now()
+  for (const id of ids) while (isPatient() && !(await isAtRest(store, id, 3))) await sleep(30)
   state.isOver = true
   await Promise.all([...lives, troubles])
   state.nextChild.end()
@@ -224,10 +237,56 @@ async function playAt(place, scenario, server) {
   return { ...row, ...givenUp, seconds }
 }
 
-/** Whether a session has both of its messages, and nothing more to do. */
-async function isAtRest(store, id) {
+/** Whether a session has both of its messages, and the decision if that counts, and nothing more to do. */
+async function isAtRest(store, id, commands = 2) {
   const seen = await insist(() => store.look(id))
-  return seen?.running === false && seen.lastCommandId >= 2
+  return seen?.running === false && seen.lastCommandId >= commands
+}
+
+/** Whether a session is decided about only when nobody is killed any more. */
+function isHeld(id) {
+  return Number(id.slice(1)) % 3 === 0
+}
+
+/** Two clerks decide at once about what the index says that waits. What it does not know is a problem, and is decided about all the same. */
+async function decide({ web, other }, id) {
+  const { rows } = await insist(() => web.pending({ prefix: id }))
+  const row = rows.find(({ sessionId }) => sessionId === id)
+  const given = row === undefined ? {} : { ticket: row.ticket }
+  const decisions = [
+    () => web.approve(id, 'refund-3', { ...given, by: 'ada' }),
+    () => other.deny(id, 'refund-3', 'no', { ...given, by: 'bob' }),
+  ]
+  const tried = decisions.map((decision) => insist(() => expected(decision)))
+  await Promise.all(below(2) === 0 ? tried : tried.toReversed())
+  return row === undefined ? [{ id, text: 'the index did not have its approval' }] : []
+}
+
+/** A decision that may come second. */
+async function expected(decision) {
+  try {
+    await decision()
+  } catch (error) {
+    const lost = ['already_decided', 'stale_ticket', 'illegal_status', 'unknown_tool_call_id']
+    if (!lost.includes(error.reason)) throw error
+  }
+}
+
+/** Where the index of what waits is not what the sessions wait for. */
+async function indexProblems(web, store, ids) {
+  const rows = new Set()
+  for (const { sessionId, ticket } of (await insist(() => web.pending())).rows) {
+    rows.add(`${sessionId} ${ticket}`)
+  }
+  const found = []
+  for (const id of ids) {
+    const stored = await insist(() => store.load(id)).catch(() => undefined)
+    for (const { ticket } of stored === undefined ? [] : Session.pending(stored.session)) {
+      if (!rows.delete(`${id} ${ticket}`)) found.push({ id, text: `the index lacks ${ticket}` })
+    }
+  }
+  for (const row of rows) found.push({ id: row.split(' ')[0], text: `the index has ${row} still` })
+  return found
 }
 
 /** What is left when BullMQ has given up, and whether a sweep finds it. */
@@ -439,6 +498,7 @@ async function judge({ store, place, scenario, ids, files, state }) {
   const found = []
   for (const id of ids) found.push(...(await insist(() => problems(store, id, effects))))
   found.push(...oldTokens(journal), ...state.crashes.map((text) => ({ id: '-', text })))
+  found.push(...(scenario === 'limits' ? [] : state.misses))
   const dead = [...deaths, ...journal.filter(({ what }) => what === 'die')]
   const evidence = []
   for (const id of scenario === 'limits' ? [] : new Set(found.map((one) => one.id))) {
@@ -580,6 +640,10 @@ async function problems(store, id, ledger) {
   }
   for (const { toolCallId, metadata } of messages) {
     if (toolCallId === undefined || metadata?.interrupted === true) continue
+    if (metadata?.denied === true) {
+      if (effects.includes(toolCallId)) fail(`${toolCallId} was denied and has an effect`)
+      continue
+    }
     if (!effects.includes(toolCallId)) fail(`${toolCallId} has a result and no effect`)
   }
   for (const call of ['note-1', 'note-2'])
@@ -598,8 +662,14 @@ async function problems(store, id, ledger) {
     if (page.length < 200) break
   }
   if (!events.every((number, at) => number === at + 1)) fail(`numbers ${events.join(' ')}`)
-  const applied = commands.map(({ command }) => command.content)
-  if (applied.join() !== 'one,two') fail(`applied ${applied.join()}`)
+  const applied = commands.map(({ command }) => command.content ?? command.type)
+  const [one, two, decision, ...more] = applied
+  const isDecided = decision === 'approve' || decision === 'deny'
+  if (one !== 'one' || two !== 'two' || !isDecided || more.length > 0) {
+    fail(`applied ${applied.join()}`)
+  }
+  const refund = messages.find(({ toolCallId }) => toolCallId === 'refund-3')
+  if (decision === 'deny' && refund?.metadata?.denied !== true) fail('refund-3 was not denied')
   return found
 }
 

@@ -260,7 +260,7 @@ function isOpenCall({ state, told }: FoldedCall): boolean {
 }
 
 /** Whether somebody was asked about a call. */
-export function isNoted({
+function isNoted({
   settled,
   approval,
   question,

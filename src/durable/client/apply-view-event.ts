@@ -83,9 +83,8 @@ export function applyViewEvent(view: SessionView, event: ViewEvent): SessionView
       }))
     case 'step_completed': {
       const { added, said = [], toolResults } = event
-      const last = view.messages.findLast(({ role }) => role === 'assistant')
-      const { next } = cursorOf(view)
-      const start = event.continues && !answerOf(view) ? (last?.index ?? 0) : next
+      // The place of the answer, also of one that the step continues, or that is not shown.
+      const { next: start } = cursorOf(view)
       const users = said.map(({ offset, ...message }) =>
         shownMessage(message, { id: `m${start + offset}`, index: start + offset }),
       )

@@ -28,6 +28,8 @@ export interface FileRecord extends RunRecord {
    * saved by version 0.2, which did not write it.
    */
   waiting?: ReadonlyMap<string, number> | undefined
+  /** When the first of these calls expires. */
+  expiresAt?: number | undefined
   /** When the last event was stored. */
   lastEventAt: number
   /** The parts of the log, in order. */
@@ -122,6 +124,7 @@ function fieldsOf(record: FileRecord): Fields {
     inbox: inbox.length > 0 ? inbox : undefined,
     slots: record.slots.length > 0 ? record.slots : undefined,
     waiting: record.waiting && [...record.waiting],
+    expiresAt: record.expiresAt,
     keys: keys.size > 0 ? [...keys].map(savedKey) : undefined,
     token: record.token || undefined,
     owner,
@@ -225,6 +228,7 @@ const legalFields = shape(
     inbox: givenCommands,
     slots: givenCommands,
     waiting: listOf(savedWait),
+    expiresAt: time,
     keys: listOf(savedKeyCheck),
     token: counter,
     owner: text,

@@ -35,6 +35,8 @@ import { cutLog, lastEventBefore, readEntries, type NewLine } from './file-log.t
 import { newRecord, slotHolder, type FileRecord, type GivenCommand } from './file-record.ts'
 import {
   assertPendingOptions,
+  firstExpiry,
+  matchesExpiry,
   pendingPageOf,
   rowsOfSession,
   waitingCalls,
@@ -254,7 +256,8 @@ async function save(
     const version = record.version + 1
     const folded = record.lastEventId
     const waiting = waitingSince(calls, record.waiting, now)
-    Object.assign(record, { version, status, metadata, updatedAt: now, folded, waiting })
+    const waits = { waiting, expiresAt: firstExpiry(calls) }
+    Object.assign(record, { version, status, metadata, updatedAt: now, folded, ...waits })
     return defined<Draft<number>>({ result: version, record, session: text, first, line })
   })
 }
@@ -306,13 +309,17 @@ async function pending(disk: Disk, options: PendingOptions): Promise<PendingPage
   const { prefix } = options
   const rows: PendingRow[] = []
   for (const id of selectIds(await storedIds(disk), prefix === undefined ? {} : { prefix })) {
-    rows.push(...((await readable(waitingAt(disk, id))) ?? []))
+    rows.push(...((await readable(waitingAt(disk, id, options))) ?? []))
   }
   return pendingPageOf(rows, options)
 }
 
-/** What a session waits for. */
-async function waitingAt(disk: Disk, id: string): Promise<readonly PendingRow[]> {
+/** What a session waits for. A session of which no call has expired is not read if `expiresBy` is given. */
+async function waitingAt(
+  disk: Disk,
+  id: string,
+  options: PendingOptions,
+): Promise<readonly PendingRow[]> {
   return inspect(disk, id, async (place) => {
     const { folder, newest, old } = place
     if (newest === undefined) {
@@ -322,6 +329,7 @@ async function waitingAt(disk: Disk, id: string): Promise<readonly PendingRow[]>
     }
     const record = readableRecord(id, place)
     if (record === undefined || record.version === 0 || record.waiting?.size === 0) return []
+    if (!matchesExpiry(record.expiresAt, options)) return []
     const session = await readSessionOf(disk, id, folder, newest.base)
     return session && rowsOfSession(session, record.waiting, record.updatedAt)
   })

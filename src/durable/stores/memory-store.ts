@@ -8,6 +8,8 @@ import type { SessionCommand, SessionStatus } from '../../core/types/session.ts'
 import { stringifySession } from '../../engine/session/saved.ts'
 import {
   assertPendingOptions,
+  firstExpiry,
+  matchesExpiry,
   pendingPageOf,
   rowsOfSession,
   waitingCalls,
@@ -128,7 +130,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
       const version = record.version + 1
       const own = structuredClone(metadata)
       const folded = record.lastEventId
-      const waiting = waitingSince(waitingCalls(session), record.waiting, now)
+      const calls = waitingCalls(session)
+      const waiting = waitingSince(calls, record.waiting, now)
       Object.assign(record, {
         text,
         status,
@@ -137,6 +140,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
         updatedAt: now,
         folded,
         waiting,
+        expiresAt: firstExpiry(calls),
       })
       if (first === true) record.snapshots.push({ at: now, text, lastEventId: folded })
       changed(id)
@@ -244,8 +248,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): RunStore {
 
     pending: async (options = {}) => {
       assertPendingOptions(options)
-      const rows = [...records].flatMap(([id, { text, waiting, updatedAt }]) =>
-        text === undefined || waiting.size === 0
+      const rows = [...records].flatMap(([id, { text, waiting, expiresAt, updatedAt }]) =>
+        text === undefined || waiting.size === 0 || !matchesExpiry(expiresAt, options)
           ? []
           : rowsOfSession(storedSession(id, text), waiting, updatedAt),
       )
@@ -295,6 +299,8 @@ interface StoredRecord {
   lastCommandId: number
   /** Since when the calls wait that the session waits for, by their tickets. */
   waiting: Map<string, number>
+  /** When the first of these calls expires. */
+  expiresAt?: number | undefined
   events: StoredEvent[]
   commands: StoredCommand[]
   /** The first sessions of the runs in the log. */

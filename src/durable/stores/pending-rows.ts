@@ -37,6 +37,20 @@ export function waitingSince(
   return new Map(calls.map(({ ticket }) => [ticket, before?.get(ticket) ?? now]))
 }
 
+/** When the first of some calls expires. */
+export function firstExpiry(calls: readonly PendingCall[]): number | undefined {
+  const times = calls.flatMap(({ expiresAt }) => expiresAt ?? [])
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+/** Whether calls that expire at this time, or never, are among those that `expiresBy` asks for. */
+export function matchesExpiry(
+  expiresAt: number | undefined,
+  { expiresBy }: PendingOptions,
+): boolean {
+  return expiresBy === undefined || (expiresAt !== undefined && expiresAt <= expiresBy)
+}
+
 /** The rows of a session that is read for them. What is in no map waits since its save. */
 export function rowsOfSession(
   session: Session,
@@ -117,8 +131,10 @@ function pageOf(found: readonly PendingRow[], limit: number): PendingPage {
   return defined<PendingPage>({ rows, next: last && cursorOf(last) })
 }
 
-function matchesPending(row: PendingRow, { kind, prefix = '', metadata }: PendingOptions): boolean {
+function matchesPending(row: PendingRow, options: PendingOptions): boolean {
+  const { kind, prefix = '', metadata } = options
   if (kind !== undefined && row.kind !== kind) return false
+  if (!matchesExpiry(row.expiresAt, options)) return false
   return row.sessionId.startsWith(prefix) && matchesMetadata(row.metadata, metadata)
 }
 
@@ -146,6 +162,7 @@ const pendingOptions = optionsOf({
   kind: oneOf(pendingKinds),
   prefix: text,
   metadata: jsonObject,
+  expiresBy: must('a number of milliseconds', Number.isFinite),
   limit: positiveInteger,
   after: must(
     '`next` of the page before, as it is',

@@ -38,7 +38,12 @@ export function tablesOf(schema: string | undefined, prefix: string): PostgresTa
  * lets one process after another in. A new version of the tables is a new step; steps that were released stay as they are.
  */
 export function migration(tables: PostgresTables, schema: string | undefined): string {
-  const steps = [firstTables(tables), slots(tables), waiting(tables)]
+  const steps = [
+    [1, firstTables(tables)],
+    [2, slots(tables)],
+    [3, waiting(tables)],
+    [5, expiry(tables)],
+  ] as const
   const lock = `${schema ?? ''} ${tables.sessions}`
   return `do $migration$
 declare
@@ -55,9 +60,9 @@ begin
   end if;
   ${steps
     .map(
-      (step, index) => `if current < ${index + 1} then
+      ([version, step]) => `if current < ${version} then
     ${step}
-    insert into ${tables.migrations} (version) values (${index + 1});
+    insert into ${tables.migrations} (version) values (${version});
   end if;`,
     )
     .join('\n  ')}
@@ -122,11 +127,18 @@ function waiting({ sessions, pending, index }: PostgresTables): string {
     create index ${index('by_kind')} on ${pending} (kind, since, id, ticket);`
 }
 
+/** When what waits expires, if it does. */
+function expiry({ pending, index }: PostgresTables): string {
+  return `alter table ${pending} add column if not exists expires double precision;
+    create index if not exists ${index('by_expires')} on ${pending} (expires) where expires is not null;`
+}
+
 /**
  * The version of the tables when `pending` has what waits in the sessions that were there before. This step is
  * not SQL, since sessions have to be read for it, so it has a row of its own and is done after the others.
+ * Version 4 was the same before calls could expire.
  */
-const filledVersion = 4
+const filledVersion = 6
 
 /** Milliseconds since 1970, also after a wait for a lock. Inside a condition it is selected, so that an index can be used. */
 const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
@@ -164,6 +176,7 @@ type StatementName =
   | 'readSnapshot'
   | 'look'
   | 'pending'
+  | 'expired'
   | 'requestStop'
   | 'stopRequested'
   | 'prune'
@@ -211,10 +224,11 @@ export function statementsOf(
       from saved s, json_array_elements($5::text::json) with ordinality as e (event, number)
     ),
     waits as (
-      insert into ${pending} (session, ticket, id, kind, since, version, body)
-      select s.key, w.ticket, $1::text, w.kind, s.updated_at, s.version, w.body
+      insert into ${pending} (session, ticket, id, kind, since, version, body, expires)
+      select s.key, w.ticket, $1::text, w.kind, s.updated_at, s.version, w.body, w.expires
       from saved s, ${given('$10')}
-      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body
+      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body,
+        expires = excluded.expires
     ),
     -- A row that another save adds at this very moment is not seen here. It does not count, since its version is older.
     settled as (
@@ -230,6 +244,10 @@ export function statementsOf(
   /** Whether a prune removes the command `c` from the log. */
   const isOld = '((c.taken_at < cuts.before and c.position <= cuts.cut) is true)'
 
+  const waits = (from: string): string =>
+    `select p.id, p.ticket, p.kind, p.since::float8 as since, p.body, t.metadata from ${from} p
+      join ${sessions} s on s.key = p.session and s.version = p.version join ${texts} t on t.session = p.session`
+
   /** $1 id, $2 after, $3 limit. Numbers have no gaps, so the end of the page is known, and no more than the page is read. */
   const key = `(select key from ${sessions} where id = $1::text)`
   const page = `${events} e where e.session = ${key} and e.number > $2::bigint and e.number <= coalesce(
@@ -242,9 +260,10 @@ export function statementsOf(
       from ${sessions} s join ${texts} t on t.session = s.key
       where s.key > $1::bigint and s.status <> 'completed' order by s.key limit $2::bigint`,
     /** $1 key, $2 version, $3 updated_at, $4 what waits. A session that was saved meanwhile has its rows. */
-    fill: `insert into ${pending} (session, ticket, id, kind, since, version, body)
-      select s.key, w.ticket, s.id, w.kind, $3::bigint, s.version, w.body from ${sessions} s, ${given('$4')}
-      where s.key = $1::bigint and s.version = $2::bigint on conflict do nothing`,
+    fill: `insert into ${pending} as p (session, ticket, id, kind, since, version, body, expires)
+      select s.key, w.ticket, s.id, w.kind, $3::bigint, s.version, w.body, w.expires from ${sessions} s, ${given('$4')}
+      where s.key = $1::bigint and s.version = $2::bigint
+      on conflict (session, ticket) do update set expires = excluded.expires where p.version = excluded.version`,
     filled: `insert into ${migrations} (version) values (${filledVersion}) on conflict do nothing`,
 
     load: `select s.version::float8 as version, s.updated_at::float8 as updated_at, s.folded::float8 as folded, t.body
@@ -368,8 +387,9 @@ export function statementsOf(
         case when ${isLive} then s.owner end as owner, s.due_at::float8 as due_at
       from ${sessions} s where s.id = $1::text`,
     /** The caller adds conditions, the order and a limit. */
-    pending: `select p.id, p.ticket, p.kind, p.since::float8 as since, p.body, t.metadata from ${pending} p
-      join ${sessions} s on s.key = p.session and s.version = p.version join ${texts} t on t.session = p.session`,
+    pending: waits(pending),
+    /** $1 expiresBy. What has expired is read first, by its index: otherwise a limit may lead the planner through all that waits. */
+    expired: `with expired as materialized (select * from ${pending} where expires <= $1::float8) ${waits('expired')}`,
     requestStop: `update ${sessions} set stop = true, due_at = case when owner is null then least(due_at, ${now}) else due_at end
       where id = $1::text and due_at is not null returning ${hint('id')}, ${hint(`'${stopMark}' || id`, 'stop_hint')}`,
     stopRequested: `select stop from ${sessions} where id = $1::text`,
@@ -441,7 +461,7 @@ export function statementsOf(
 
 /** What waits in a session, from a parameter. */
 function given(param: string): string {
-  return `json_to_recordset(${param}::text::json) as w (ticket text, kind text, body text)`
+  return `json_to_recordset(${param}::text::json) as w (ticket text, kind text, body text, expires double precision)`
 }
 
 /** Keys may be long, so their hashes are stored. */

@@ -256,13 +256,13 @@ export function postgresStore(
   }
 
   const pendingRows = async (
-    { kind, prefix }: PendingOptions,
+    { kind, prefix, expiresBy }: PendingOptions,
     after: PendingPlace | undefined,
     limit: number,
   ): Promise<readonly PendingRow[]> => {
     const range = idRange(defined<ListOptions>({ prefix }))
     if (range === undefined) return []
-    const params: PostgresParam[] = []
+    const params: PostgresParam[] = expiresBy === undefined ? [] : [expiresBy]
     const is = (condition: string, value: PostgresParam | undefined): readonly string[] =>
       value === undefined ? [] : [`${condition} $${params.push(value)}`]
     const conditions = [
@@ -275,7 +275,7 @@ export function postgresStore(
       conditions.push(`(p.since, p.id, p.ticket) > (${place.join(', ')})`)
     }
     const statement = [
-      sql.pending,
+      expiresBy === undefined ? sql.pending : sql.expired,
       conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`,
       'order by p.since, p.id, p.ticket',
       ...is('limit', limit),
@@ -490,8 +490,8 @@ const fillSize = 200
 function waitingParam(session: Session): string {
   return JSON.stringify(
     waitingCalls(session).map((call) => {
-      const { ticket, kind } = call
-      return { ticket, kind, body: waitingBody(call) }
+      const { ticket, kind, expiresAt: expires } = call
+      return { ticket, kind, body: waitingBody(call), expires }
     }),
   )
 }

@@ -18,7 +18,7 @@ import type { RunStore } from './run-store.ts'
  *     q:id    hash      what waits for somebody, by its ticket: a time, a blank, a kind, a blank, the call
  *
  * and of all sessions: `ids` (sorted by bytes, for lists), `pending` and `pending:…` for each kind (what waits: its time, a blank, an id,
- * NUL, a ticket; sorted by bytes), `due` (sorted by the time at which they are due, or their lease ends), `logs`
+ * NUL, a ticket; sorted by bytes), `expires` (those of them that expire, sorted by the time at which they do), `due` (sorted by the time at which they are due, or their lease ends), `logs`
  * (sorted by the time before which there is nothing to prune), `token` (the last one), and for a short time `n:…`, the replies to writes that
  * a client may send again.
  *
@@ -71,7 +71,7 @@ local function addEvents(from)
   end
   return last
 end
--- Replaces what waits: tickets, kinds and calls. What waited before keeps its time.
+-- Replaces what waits: tickets, kinds, calls, and when they expire. What waited before keeps its time.
 local function setWaiting(calls)
   local since = {}
   local before = redis.call('HGETALL', waits)
@@ -82,15 +82,17 @@ local function setWaiting(calls)
     local place = string.rep('0', 16 - #at) .. at .. ' ' .. id .. '\\0' .. ticket
     redis.call('ZREM', base .. 'pending', place)
     redis.call('ZREM', base .. 'pending:' .. kind, place)
+    redis.call('ZREM', base .. 'expires', place)
   end
   redis.call('DEL', waits)
   for _, call in ipairs(calls) do
-    local ticket, kind, body = call[1], call[2], call[3]
+    local ticket, kind, body, expires = call[1], call[2], call[3], call[4]
     local at = since[ticket] or int(now)
     local place = string.rep('0', 16 - #at) .. at .. ' ' .. id .. '\\0' .. ticket
     redis.call('HSET', waits, ticket, at .. ' ' .. kind .. ' ' .. body)
     redis.call('ZADD', base .. 'pending', 0, place)
     redis.call('ZADD', base .. 'pending:' .. kind, 0, place)
+    if expires ~= '' then redis.call('ZADD', base .. 'expires', expires, place) end
   end
 end
 local function take(owner, ttl)
@@ -305,10 +307,41 @@ state[7] = redis.call('LLEN', inbox)
 return state`),
 
   pending: reading(`
-local min, limit, kind = ARGV[4], ARGV[5], ARGV[6]
-local index = kind == '' and base .. 'pending' or base .. 'pending:' .. kind
+local min, limit, kind, expiresBy = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+-- Lua compares texts by the language of the machine.
+local function isBefore(left, right)
+  for at = 1, math.min(#left, #right) do
+    local one, other = string.byte(left, at), string.byte(right, at)
+    if one ~= other then return one < other end
+  end
+  return #left < #right
+end
+-- What has expired is sorted by when it did. This gives the first of it behind a place, without sorting all of it.
+local function expired(after, size)
+  local first = {}
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', base .. 'expires', '-inf', expiresBy)) do
+    local last = first[size]
+    if isBefore(after, name) and not (last and isBefore(last, name)) then
+      local low, high = 1, #first + 1
+      while low < high do
+        local middle = math.floor((low + high) / 2)
+        if isBefore(first[middle], name) then low = middle + 1 else high = middle end
+      end
+      table.insert(first, low, name)
+      first[size + 1] = nil
+    end
+  end
+  return first
+end
+local found
+if expiresBy ~= '' then
+  found = expired(string.sub(min, 2), tonumber(limit))
+else
+  local index = kind == '' and base .. 'pending' or base .. 'pending:' .. kind
+  found = redis.call('ZRANGEBYLEX', index, min, '+', 'LIMIT', 0, limit)
+end
 local rows = {}
-for place, name in ipairs(redis.call('ZRANGEBYLEX', index, min, '+', 'LIMIT', 0, limit)) do
+for place, name in ipairs(found) do
   local zero = string.find(name, '\\0', 1, true)
   local ticket = string.sub(name, zero + 1)
   bind(string.sub(name, 18, zero - 1))

@@ -187,7 +187,11 @@ export function redisStore(
         refused === undefined ? '' : JSON.stringify(refused),
         first === true ? '1' : '',
         JSON.stringify(
-          waitingCalls(session).map((call) => [call.ticket, call.kind, waitingBody(call)]),
+          waitingCalls(session).map((call) => {
+            const { ticket, kind, expiresAt } = call
+            const expires = expiresAt === undefined ? '' : String(expiresAt)
+            return [ticket, kind, waitingBody(call), expires]
+          }),
         ),
         ...events.map((event) => JSON.stringify(event)),
       ])
@@ -294,15 +298,19 @@ export function redisStore(
 
     pending: async (options = {}) => {
       assertPendingOptions(options)
-      const { kind = '', prefix, metadata } = options
+      const { kind = '', prefix, metadata, expiresBy } = options
+      const by = expiresBy === undefined ? '' : String(expiresBy)
       const read = async (after: PendingPlace | undefined, limit: number) => {
         const { since = 0, sessionId = '', ticket = '' } = after ?? {}
         const place = `${String(since).padStart(16, '0')} ${sessionId}\0${ticket}`
         const min = after === undefined ? '-' : `(${place}`
-        const rows = await run('pending', '', [min, String(limit), kind])
+        const rows = await run('pending', '', [min, String(limit), kind, by])
         return rows.map(toWaitingRow)
       }
-      return readPendingPage(read, options, prefix !== undefined || metadata !== undefined)
+      // The index of what expires does not tell kinds apart.
+      const isOfKind = kind !== '' && expiresBy !== undefined
+      const isFiltered = prefix !== undefined || metadata !== undefined || isOfKind
+      return readPendingPage(read, options, isFiltered)
     },
 
     requestStop: async (id) => {

@@ -118,6 +118,7 @@ export interface RunStore extends SessionStore {
    * that wait longest first, then by session id (code points) and by ticket. A call that waits from the
    * first page to the last one is in one of them; one that is asked for again meanwhile may come twice.
    * The cost of a page depends on what waits, not on how many sessions there are, except in `fileStore`.
+   * With `expiresBy` it depends on how many calls have expired: a worker asks about once a second, mostly for nothing.
    */
   pending(options?: PendingOptions): Promise<PendingPage>
 
@@ -251,6 +252,8 @@ export interface PendingOptions {
   readonly prefix?: string | undefined
   /** Only calls of sessions whose metadata has these values. */
   readonly metadata?: JsonObject | undefined
+  /** Only calls that expire at this time or before, in milliseconds since 1970. */
+  readonly expiresBy?: number | undefined
   /** The largest number of rows. Without it, all are returned. */
   readonly limit?: number | undefined
   /** `next` of the page before. */

@@ -152,13 +152,14 @@ export function sqliteStore(
   }
 
   const pendingRows = async (
-    { kind, prefix }: PendingOptions,
+    { kind, prefix, expiresBy }: PendingOptions,
     after: PendingPlace | undefined,
     limit: number,
   ): Promise<readonly PendingRow[]> => {
     const range = idRange(defined<ListOptions>({ prefix }))
     if (range === undefined) return []
     const given = [
+      ['p.expires <= ?', [expiresBy]],
       ['p.kind = ?', [kind]],
       ['p.id >= ?', [range.from]],
       ['p.id < ?', [range.below]],
@@ -167,10 +168,12 @@ export function sqliteStore(
     const conditions = given.filter(([, [value]]) => value !== undefined)
     const where =
       conditions.length === 0 ? '' : `where ${conditions.map(([sql]) => sql).join(' and ')}`
+    // Of all that waits little has expired, and SQLite does not know.
+    const index = expiresBy === undefined ? '' : `indexed by ${db.byExpires}`
     // The order of a cross join is kept: the index of what waits comes first, whatever is known of the tables.
     const rows = await perform('what waits cannot be listed', () =>
       db.all<WaitingColumns>(
-        `select p.id, p.ticket, p.kind, p.since, p.body, t.metadata from ${db.pending} p
+        `select p.id, p.ticket, p.kind, p.since, p.body, t.metadata from ${db.pending} p ${index}
         cross join ${db.sessions} s on s.key = p.session and s.version = p.version
         cross join ${db.texts} t on t.session = p.session ${where} order by p.since, p.id, p.ticket limit ?`,
         [...conditions.flatMap(([, values]) => values.flatMap((value) => value ?? [])), limit],
@@ -518,9 +521,10 @@ function addWaiting(
 ): void {
   for (const call of waitingCalls(session)) {
     db.run(
-      `insert into ${db.pending} (session, ticket, id, kind, since, version, body) values (?, ?, ?, ?, ?, ?, ?)
-      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body`,
-      [key, call.ticket, id, call.kind, now, version, waitingBody(call)],
+      `insert into ${db.pending} (session, ticket, id, kind, since, version, body, expires) values (?, ?, ?, ?, ?, ?, ?, ?)
+      on conflict (session, ticket) do update set kind = excluded.kind, version = excluded.version, body = excluded.body,
+        expires = excluded.expires`,
+      [key, call.ticket, id, call.kind, now, version, waitingBody(call), call.expiresAt ?? null],
     )
   }
 }
@@ -668,6 +672,8 @@ interface Tables {
   readonly commands: string
   readonly snapshots: string
   readonly pending: string
+  /** The index of the calls that expire. */
+  readonly byExpires: string
   /** Creates what is missing. Does nothing after the first time. */
   readonly migrate: () => void
   /** Runs `work` with the right to write. Whatever it throws takes back what it wrote. */
@@ -782,13 +788,20 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
     events: table('events'),
     snapshots: table('snapshots'),
     pending: table('pending'),
+    byExpires: table('by_expires'),
     transaction,
     all,
     run,
     find,
     migrate: () => {
       if (isReady) return
-      const steps = [firstTables(table), dueSince(table), slots(table), waiting(table)]
+      const steps = [
+        firstTables(table),
+        dueSince(table),
+        slots(table),
+        waiting(table),
+        expiry(table),
+      ]
       if (currentVersion() !== steps.length) {
         transaction(() => {
           const version = currentVersion()
@@ -802,7 +815,7 @@ function openTables(database: SqliteDatabase, prefix: string): Tables {
             database.exec(step)
             database.exec(`insert into ${table('migrations')} values (${version + index + 1})`)
           })
-          if (version > 0 && version < 4) fillPending()
+          if (version > 0 && version < 5) fillPending()
         })
       }
       isReady = true
@@ -921,4 +934,10 @@ function waiting(table: (name: string) => string): string {
     ) without rowid;
     create index ${table('by_since')} on ${table('pending')} (since, id, ticket);
     create index ${table('by_kind')} on ${table('pending')} (kind, since, id, ticket);`
+}
+
+/** When what waits expires, if it does. */
+function expiry(table: (name: string) => string): string {
+  return `alter table ${table('pending')} add column expires real;
+    create index ${table('by_expires')} on ${table('pending')} (expires) where expires is not null;`
 }

@@ -112,7 +112,7 @@ export function waits({ status }: Pick<Session, 'status'>): boolean {
 }
 
 /** What a call waits for, if it waits for somebody. */
-export function waitOf(saved: SavedCall): PendingKind | undefined {
+function waitOf(saved: SavedCall): PendingKind | undefined {
   switch (saved.state) {
     case 'asking':
       return hasAnswer(saved) ? undefined : 'question'
@@ -155,12 +155,16 @@ function waitsIn(session: Session, scope: Scope): Wait[] {
     const saved = savedCall(session, id)
     const kind = saved && isMeant(saved) ? waitOf(saved) : undefined
     if (saved === undefined || kind === undefined) {
-      const named = ({ call }: Wait): ToolCall => ({ ...call, id: `${id}/${call.id}` })
-      return (inside.get(id) ?? []).map((wait) => ({ ...wait, call: named(wait) }))
+      return (inside.get(id) ?? []).map((wait) => insideCall(wait, id))
     }
     const call = callAsApproved(written, saved.approval)
     return [{ kind, owner: session, own: call, call, saved }]
   })
+}
+
+/** A wait of an agent inside a call, as the session around the agent names it. */
+function insideCall(wait: Wait, outerId: string): Wait {
+  return { ...wait, call: { ...wait.call, id: `${outerId}/${wait.call.id}` } }
 }
 
 /** The waits of an agent inside a call. It waits for the session around it when both rest. */

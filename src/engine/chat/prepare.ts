@@ -186,11 +186,14 @@ export function createLoop(
 /** What a run starts from is the caller's. Callbacks see it, so the run goes on with frozen copies of what is not frozen yet. */
 function ownState(state: Collector): void {
   const { thread, end, records, earlier } = state
-  const own = ({ inner, ...call }: FoldedCall): FoldedCall =>
-    inner === undefined ? frozen(call) : { ...frozen(call), inner }
   Object.assign(state, frozen({ thread, end }))
-  state.records = sharedList(itemsOf(records).map(own))
-  state.earlier = earlier.map(own)
+  state.records = sharedList(itemsOf(records).map(ownRecord))
+  state.earlier = earlier.map(ownRecord)
+}
+
+/** A record with frozen copies of its members, except of the run of an agent inside, which is not the caller's. */
+function ownRecord({ inner, ...call }: FoldedCall): FoldedCall {
+  return inner === undefined ? frozen(call) : { ...frozen(call), inner }
 }
 
 function settingsOf(context: RunContext, kind: LoopState['kind']): LoopSettings {

@@ -365,7 +365,11 @@ export function waitingAgents(state: Collector): readonly WaitingAgent[] {
 
 /** The runs of agents inside calls, with their calls. */
 export function innerRuns(state: Collector): readonly (InnerRun & { readonly callId: string })[] {
-  return allRecords(state).flatMap(({ id, inner }) => (inner ? { ...inner, callId: id } : []))
+  const found: (InnerRun & { readonly callId: string })[] = []
+  for (const { id, inner } of allRecords(state)) {
+    if (inner !== undefined) found.push({ ...inner, callId: id })
+  }
+  return found
 }
 
 /** Why calls stop the loop, in the order of the calls. */
@@ -391,8 +395,7 @@ export function requestedCalls({ records, end, steps }: Collector): readonly Pen
   const known = new Map(calls.map((call) => [call.id, call]))
   return waiting.flatMap(({ id, reason }) => {
     const call = known.get(id)
-    if (call === undefined) return []
-    return reason === undefined ? call : { ...call, reason }
+    return call === undefined ? [] : defined<PendingApproval>(Object.assign({}, call, { reason }))
   })
 }
 

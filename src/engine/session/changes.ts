@@ -864,10 +864,12 @@ export function pendingApprovals(session: Session): readonly PendingApproval[] {
 /** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. */
 function isUnsettled({ run, thread, calls = {} }: Session): boolean {
   if (openCalls(thread).length > 0) return true
-  const isOpen = ({ state, told, halt }: SavedCall): boolean =>
-    halt !== undefined || (state !== undefined && told !== 'result')
-  if (Object.values(calls).some(isOpen)) return true
+  if (Object.values(calls).some(isUnsettledCall)) return true
   return run?.phase === 'model' || run?.phase === 'tools' || run?.late !== undefined
+}
+
+function isUnsettledCall({ state, told, halt }: SavedCall): boolean {
+  return halt !== undefined || (state !== undefined && told !== 'result')
 }
 
 /** Throws if the session does not allow an operation. The message says what is legal now. */

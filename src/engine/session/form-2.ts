@@ -181,8 +181,7 @@ function knownCalls(session: SessionForm2): KnownCalls {
     pendingToolCallId === undefined
       ? []
       : [defined({ reason: 'ask_user', toolCallId: pendingToolCallId, question, options })]
-  const isQuestion = ({ reason }: ToolHalt): boolean => reason === 'ask_user'
-  const asked = [...halts.filter(isQuestion), ...first, ...moreQuestions]
+  const asked = [...halts.filter(({ reason }) => reason === 'ask_user'), ...first, ...moreQuestions]
   return {
     results: new Map(results.map((result) => [result.toolCallId, result])),
     questions: new Map(asked.map((one) => [one.toolCallId, questionOf(one)])),

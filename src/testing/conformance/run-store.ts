@@ -1280,6 +1280,101 @@ export const runStoreCases: readonly RunStoreCase[] = [
       await demandPending(store, sessions, { metadata })
     }
   }),
+  caseOf(
+    'pending({expiresBy}) gives the calls that have expired, and no other',
+    async ({ store, handle }) => {
+      const at = 1_800_000_000_000
+      const short = { arguments: { to: 'Ada' } }
+      const acme = { ...short, metadata: { tenant: 'acme' } }
+      const twoOf = (id: string, expires: Readonly<Record<string, number>>): Session =>
+        waitingOf(id, { ...acme, approvals: ['a1', 'a2'], expires })
+      const inner = waitingOf('inner', { ...short, approvals: ['a', 'b'], expires: { a: at + 5 } })
+      let sessions: readonly Session[] = [
+        twoOf('never', {}),
+        waitingOf('mixed', {
+          ...acme,
+          asks: ['q'],
+          approvals: ['a1', 'a2'],
+          results: ['r'],
+          expires: { q: at, a1: at + 20, r: at },
+        }),
+        twoOf('soon', { a1: at - 1 }),
+        twoOf('late', { a1: at + 1000 }),
+        waitingOf('inside', { ...short, results: ['r'], inside: { outer: inner } }),
+        waitingOf('zero', { ...short, approvals: ['a'], expires: { a: 0 } }),
+        waitingOf('odd', {
+          ...short,
+          approvals: ['a', 'b', 'c'],
+          expires: { a: -0.5, b: 0.3, c: 1e300 },
+        }),
+        sessionOf('no'),
+      ]
+      for (const session of sessions) await store.save(session)
+      const demandExpired = async (times: readonly number[]): Promise<void> => {
+        for (const expiresBy of times) await demandPending(store, sessions, { expiresBy })
+      }
+      await demandExpired([
+        -1e300,
+        -0.5,
+        0,
+        0.2,
+        0.3,
+        at - 1.5,
+        at - 1,
+        at - 0.5,
+        at,
+        at + 5,
+        1e300,
+      ])
+      await demandPending(await handle(1), sessions, { expiresBy: at })
+      await demandPending(store, sessions)
+
+      // Together with what else `pending` is asked for, and in pages.
+      const filters = [
+        {},
+        { kind: 'approval' },
+        { kind: 'question', prefix: 'm' },
+        { kind: 'result', prefix: 'm', metadata: acme.metadata },
+      ] as const
+      for (const filter of filters) {
+        const options = { ...filter, expiresBy: at + 20 }
+        const all = await demandPending(store, sessions, options)
+        const pages = await pendingPages(store, { ...options, limit: 2 })
+        demand(sameJson(pages.flat(), all), {
+          expected: `pages of 2 with the rows of one page: ${JSON.stringify(all)}`,
+          received: pages,
+          contract: 'runPending',
+        })
+      }
+
+      // A call that expires earlier, later, not any more, or was settled.
+      for (const session of [
+        twoOf('late', { a1: at, a2: at + 1000 }),
+        twoOf('mixed', { a1: at + 30 }),
+        twoOf('never', { a2: at }),
+        twoOf('soon', {}),
+        sessionOf('odd', 'over'),
+      ]) {
+        await store.save(session)
+        sessions = [...sessions.filter(({ id }) => id !== session.id), session]
+        await demandExpired([at, at + 20])
+      }
+
+      // Neither a save that is refused nor the log changes anything. A delete does, and the next session with that id is another one.
+      await demandRefused(store.save(sessionOf('late'), { ifVersion: 7 }), 'stale')
+      const lease = await taken(store, 'late')
+      await store.append('late', [delta('a')], { lease })
+      await store.release('late', lease)
+      await demandExpired([at])
+      for (const id of ['late', 'inside']) await store.delete(id)
+      sessions = sessions.filter(({ id }) => id !== 'late' && id !== 'inside')
+      await demandExpired([at, 1e300])
+      const again = twoOf('late', {})
+      await store.save(again)
+      sessions = [...sessions, again]
+      await demandExpired([at, 1e300])
+    },
+  ),
   caseOf('pages of what waits have every call once', async (stage) => {
     const { store } = stage
     const sessions: Session[] = []
@@ -1368,6 +1463,9 @@ export const runStoreCases: readonly RunStoreCase[] = [
       { kind: 'other' },
       { prefix: 1 },
       { metadata: 'acme' },
+      { expiresBy: '5' },
+      { expiresBy: Number.NaN },
+      { expiresBy: Number.POSITIVE_INFINITY },
       { limit: 0 },
       { after: 's' },
       { after: '' },
@@ -2490,12 +2588,15 @@ interface Waits {
   readonly inside?: Readonly<Record<string, Session>>
   /** The arguments of all calls. */
   readonly arguments?: JsonObject
+  /** When calls expire, by their ids. */
+  readonly expires?: Readonly<Record<string, number>>
   readonly metadata?: JsonObject
 }
 
 /** A session that waits for somebody. */
 function waitingOf(id: string, waits: Waits): Session {
   const { asks = [], approvals = [], results = [], inside = {}, metadata = {} } = waits
+  const { expires = {} } = waits
   const callOf = (callId: string): ToolCall => ({
     id: callId,
     name: `tool_${callId}`,
@@ -2515,7 +2616,13 @@ function waitingOf(id: string, waits: Waits): Session {
     },
   }
   const saved = (callIds: readonly string[], call: (callId: string) => SavedCall): SavedCalls =>
-    Object.fromEntries(callIds.map((callId) => [callId, { told: 'no', ...call(callId) }]))
+    Object.fromEntries(
+      callIds.map((callId) => {
+        const expiresAt = expires[callId]
+        const expiry = expiresAt === undefined ? {} : { expiresAt }
+        return [callId, { told: 'no', ...call(callId), ...expiry }]
+      }),
+    )
   const waiting = withLists({
     ...sessionOf(id),
     thread: {
@@ -2553,14 +2660,18 @@ type TimelessRow = Omit<PendingRow, 'since'>
 
 /** The rows of sessions, by the order of ids and tickets. */
 function rowsOf(sessions: readonly Session[], options: PendingOptions): readonly TimelessRow[] {
-  const { kind, prefix = '', metadata: wanted = {} } = options
+  const { kind, prefix = '', metadata: wanted = {}, expiresBy } = options
   return sessions.flatMap((session) => {
     const { id: sessionId, metadata } = session
     const isWanted = Object.entries(wanted).every(
       ([name, value]) => Object.hasOwn(metadata, name) && sameJson(metadata[name], value),
     )
     if (!isWanted || !sessionId.startsWith(prefix)) return []
-    const calls = pendingCalls(session).filter((call) => kind === undefined || call.kind === kind)
+    const calls = pendingCalls(session).filter(
+      (call) =>
+        (kind === undefined || call.kind === kind) &&
+        (expiresBy === undefined || (call.expiresAt ?? Infinity) <= expiresBy),
+    )
     return calls.map((call) => Object.assign({}, call, { sessionId, metadata }))
   })
 }

@@ -648,10 +648,11 @@ interface OpenStart {
 }
 
 function openCalls({ calls = {} }: Session, prefix: string = ''): readonly OpenStart[] {
-  return Object.entries(calls).flatMap(([id, saved]) => {
+  const open: OpenStart[] = []
+  for (const [id, saved] of Object.entries(calls)) {
     const { inner, idempotent = false } = saved
-    const isOpen = wasStarted(saved) && !hasLeft(saved)
-    const own = isOpen ? [{ id: prefix + id, idempotent }] : []
-    return inner === undefined ? own : [...own, ...openCalls(inner, `${prefix}${id}/`)]
-  })
+    if (wasStarted(saved) && !hasLeft(saved)) open.push({ id: prefix + id, idempotent })
+    if (inner !== undefined) open.push(...openCalls(inner, `${prefix}${id}/`))
+  }
+  return open
 }

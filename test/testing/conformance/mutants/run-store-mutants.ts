@@ -606,6 +606,30 @@ export const runStoreMutants: readonly Mutant<RunStoreHarness>[] = [
       return pendingPageOf(rows, { ...options, metadata: Object.fromEntries(simple) })`,
   ),
   mutant(
+    'the calls of a session expire with the first of them',
+    'pending({expiresBy}) gives the calls that have expired, and no other',
+    'return pendingPageOf(rows, options)',
+    'return pendingPageOf(rows, { ...options, expiresBy: undefined })',
+  ),
+  mutant(
+    'a call expires after its time',
+    'pending({expiresBy}) gives the calls that have expired, and no other',
+    '!matchesExpiry(expiresAt, options)',
+    '!matchesExpiry(expiresAt, { expiresBy: options.expiresBy && options.expiresBy - 1 })',
+  ),
+  mutant(
+    'a call that expired at the beginning of time never does',
+    'pending({expiresBy}) gives the calls that have expired, and no other',
+    '!matchesExpiry(expiresAt, options)',
+    '!matchesExpiry(expiresAt || undefined, options)',
+  ),
+  mutant(
+    'a call keeps the time at which it expires',
+    'pending({expiresBy}) gives the calls that have expired, and no other',
+    'expiresAt: firstExpiry(calls)',
+    'expiresAt: record.expiresAt ?? firstExpiry(calls)',
+  ),
+  mutant(
     'the first page of what waits is the only one',
     'pages of what waits have every call once',
     'return pendingPageOf(rows, options)',
