@@ -43,12 +43,19 @@ const folders: Readonly<Record<string, readonly string[]>> = {
     'core/messages',
   ],
 
+  // The record of a call. Everything that folds, runs, saves or shows a call stands on it.
   'engine/calls': [],
-  'engine/model-call': [],
-  'engine/tools': ['engine/model-call'],
-  'engine/chat': ['engine/model-call', 'engine/tools'],
-  'engine/session': ['engine/model-call', 'engine/calls', 'engine/chat', 'engine/tools'],
-  'engine/agents': ['engine/model-call', 'engine/chat', 'engine/tools', 'engine/session'],
+  'engine/model-call': ['engine/calls'],
+  'engine/tools': ['engine/calls', 'engine/model-call'],
+  'engine/chat': ['engine/calls', 'engine/model-call', 'engine/tools'],
+  'engine/session': ['engine/calls', 'engine/model-call', 'engine/chat', 'engine/tools'],
+  'engine/agents': [
+    'engine/calls',
+    'engine/model-call',
+    'engine/chat',
+    'engine/tools',
+    'engine/session',
+  ],
 
   'providers/http': [],
   'providers/vision': [],

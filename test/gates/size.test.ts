@@ -16,7 +16,7 @@ const budgets = {
   /** By one API of OpenAI. */
   loop: withSlack(70_000),
   /** With both APIs of OpenAI. */
-  loopOfBoth: withSlack(72_000),
+  loopOfBoth: withSlack(73_000),
   /** One API and what its platform needs, in one file. */
   onPlatform: withSlack(53_000),
   three: withSlack(72_000),
@@ -135,13 +135,14 @@ test.each([
   expect(inputs.filter((path) => path.startsWith('src/engine/session/'))).toEqual([])
 })
 
-test('reading a saved session by allm-ts/session is less than 10 kB, and brings no loop', async () => {
+test('reading a saved session by allm-ts/session is less than 11 kB, and brings no loop', async () => {
   const { gzip, inputs } = await bundled(`
 import * as Session from './src/session.ts'
 console.log(Session.parse('{}'))
 `)
-  expect(gzip).toBeLessThan(10_000)
-  expect(inputs.filter((path) => /^src\/engine\/(?!session\/saved)/.test(path))).toEqual([])
+  expect(gzip).toBeLessThan(11_000)
+  const own = /^src\/engine\/(?:calls|session\/(?:saved|form-2))/
+  expect(inputs.filter((path) => path.startsWith('src/engine/') && !own.test(path))).toEqual([])
 })
 
 test('the client for pages has nothing but itself', async () => {

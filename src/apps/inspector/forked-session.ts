@@ -4,7 +4,7 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { SavedCall, Session } from '../../core/types/session.ts'
-import { hasLeft } from '../../engine/calls/decided.ts'
+import { hasLeft, wasStarted } from '../../engine/calls/decided.ts'
 import { withLists } from '../../engine/calls/pending.ts'
 import { hasAnswer } from '../../engine/calls/places.ts'
 import { goneCall, mapCalls } from '../../engine/calls/settle.ts'
@@ -41,13 +41,14 @@ export function forkedSession(
 }
 
 /**
- * The session of a fork whose tools answer what was recorded: to do that again does no harm, whatever the tools of the origin have said.
- * Then the tools of the fork say it.
+ * The session of a fork whose tools answer what was recorded: to do that again does no harm, whatever the tools of the origin have said
+ * when the calls that have no result were started. Then the tools of the fork say it.
  */
 function withoutStarts(session: Session): Session {
   const calls = mapCalls(session.calls, (saved) => {
-    const { startedAt: _at, timeoutMs: _timeout, idempotent: _flag, inner, ...rest } = saved
-    return inner === undefined ? rest : { ...rest, inner: withoutStarts(inner) }
+    const { startedAt: _at, timeoutMs: _timeout, idempotent: _flag, ...rest } = saved
+    const own = wasStarted(saved) && !hasLeft(saved) ? rest : saved
+    return own.inner === undefined ? own : { ...own, inner: withoutStarts(own.inner) }
   })
   return defined<Session>({ ...session, calls })
 }

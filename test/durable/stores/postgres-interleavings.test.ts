@@ -1,18 +1,19 @@
 import type { PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isAllmError, Session, type SessionCommand, type StreamEvent } from '../../../src/index.ts'
+import {
+  isAllmError,
+  type Session,
+  type SessionCommand,
+  type StreamEvent,
+} from '../../../src/index.ts'
 import { memoryStore, postgresStore, type Lease, type RunStore } from '../../../src/stores.ts'
+import { toApprove } from '../../support/to-approve.ts'
 import { createPlace, pgPool, reasonToSkip, type Place } from './postgres.ts'
 
 /** Tells two commands and two events apart. */
 const said = (content: string): SessionCommand => ({ type: 'send', content })
 const delta = (text: string): StreamEvent => ({ type: 'text_delta', delta: text })
-const saved = (by: string): Session => {
-  const call = (id: string) => ({ id, name: 'pay', arguments: {} })
-  const pendingApprovals = [call('each'), call(by)]
-  const created = Session.create({ id: 's', metadata: { by } })
-  return { ...created, status: 'awaiting_approval', pendingApprovals }
-}
+const saved = (by: string): Session => ({ ...toApprove('s', ['each', by]), metadata: { by } })
 const owner = { owner: 'first', ttlMs: 60_000 }
 
 /** A lease that nobody has. */

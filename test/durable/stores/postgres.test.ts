@@ -7,6 +7,7 @@ import {
   type PostgresPool,
   type RunStore,
 } from '../../../src/stores.ts'
+import { toApprove } from '../../support/to-approve.ts'
 import { clients, createPlace, pgPool, reasonToSkip, serverUrl, type Place } from './postgres.ts'
 
 const owner = { owner: 'me', ttlMs: 60_000 }
@@ -131,7 +132,7 @@ for (const { title, missing, open } of clients) {
         expect(rows[0]).toMatchObject({ sessionId: 's', since: 5, kind: 'approval' })
         // A process that died before it was done is followed by one that begins again.
         await run('delete from $schema.allm_pending where since > 5')
-        await run('delete from $schema.allm_migrations where version = 4')
+        await run('delete from $schema.allm_migrations where version = 6')
         await store.migrate()
         expect((await store.pending()).rows).toEqual(rows)
         // It is done once.
@@ -389,10 +390,4 @@ async function everyOperation(store: RunStore): Promise<void> {
   expect(await store.pending({ kind: 'approval', prefix: 's' })).toEqual({ rows: [] })
   expect(await store.prune({ keepMs: 60_000 })).toBe(0)
   await store.delete('s')
-}
-
-/** A session with a call that waits for approval. */
-function toApprove(id: string): Session {
-  const pay = { id: 'c', name: 'pay', arguments: { to: id } }
-  return { ...Session.create({ id }), status: 'awaiting_approval', pendingApprovals: [pay] }
 }

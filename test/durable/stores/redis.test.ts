@@ -11,6 +11,7 @@ import {
   type RunStore,
 } from '../../../src/stores.ts'
 import { programOnSources } from '../../support/on-sources.ts'
+import { toApprove } from '../../support/to-approve.ts'
 import {
   canStartRedis,
   clients,
@@ -334,9 +335,7 @@ withRedis(`a session that was deleted leaves no key behind${why}`, async () => {
   const { store, send } = await opened('node-redis', prefix)
   await filled(store, 's')
   expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(14)
-  const pay = { id: 'c', name: 'pay', arguments: {} }
-  const waits = { status: 'awaiting_approval', pendingApprovals: [pay] } as const
-  await store.save({ ...Session.create({ id: 't' }), ...waits })
+  await store.save(toApprove('t'))
   // The session, what it waits for, and the index of everything that waits and that of approvals.
   expect(await send('KEYS', `{${prefix}}:*`)).toHaveLength(14 + 4)
   for (const id of ['s', 't']) await store.delete(id)

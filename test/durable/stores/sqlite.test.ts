@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Session, type StreamEvent } from '../../../src/index.ts'
 import { sqliteStore, type SqliteDatabase } from '../../../src/stores.ts'
+import { toApprove } from '../../support/to-approve.ts'
 import { createPlace, drivers, type Place } from './sqlite.ts'
 
 const owner = { owner: 'me', ttlMs: 60_000 }
@@ -331,10 +332,4 @@ function toVersion02(database: SqliteDatabase): void {
   database.exec('alter table allm_commands drop column slot')
   database.exec('drop table allm_pending')
   database.exec('delete from allm_migrations where version > 1')
-}
-
-/** A session with a call that waits for approval. */
-function toApprove(id: string): Session {
-  const pay = { id: 'c', name: 'pay', arguments: { to: id } }
-  return { ...Session.create({ id }), status: 'awaiting_approval', pendingApprovals: [pay] }
 }
