@@ -29,7 +29,7 @@ import {
   type HandlerSignal,
   type StreamEvent,
 } from '../../core/types/events.ts'
-import { defined } from '../../core/types/guards.ts'
+import { defined, merged } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import {
   appendMessages,
@@ -78,8 +78,7 @@ export function foldEvent(state: Collector, event: StreamEvent): void {
       const { toolCallId, reason, at: since, expiresAt } = event
       if (isInnerCall(state, toolCallId)) break
       const halt = { reason: 'approval' }
-      const asked = { state: 'awaiting_approval', reason, since, expiresAt, halt } as const
-      changeCall(state, toolCallId, (call) => ({ ...call, ...asked }))
+      changeCall(state, toolCallId, { state: 'awaiting_approval', reason, since, expiresAt, halt })
       break
     }
     case 'tool_execution_started':
@@ -128,22 +127,24 @@ export function allRecords({ earlier, records }: Collector): readonly FoldedCall
   return [...earlier, ...itemsOf(records)]
 }
 
+/** What changes of a call. A member that is `undefined` is not there any more. */
+type CallChange = { readonly [Key in keyof FoldedCall]?: FoldedCall[Key] | undefined }
+
 /** Changes the record of a call. A call that the fold has not seen before, as of a runner without a model, gets one. */
-function changeCall(
-  state: Collector,
-  id: string,
-  change: (call: FoldedCall) => Undefinable<FoldedCall>,
-): void {
+function changeCall(state: Collector, id: string, change: CallChange): void {
+  // A change never takes the id or a state away.
+  const changed = (call: FoldedCall): FoldedCall =>
+    defined<FoldedCall>(merged(call, change) as FoldedCall)
   const known = placeOf(state.records, id, idOf)
   const call = known === undefined ? undefined : itemAt(state.records, known)
   const isEarlier = call === undefined && state.earlier.some((one) => one.id === id)
   if (isEarlier) {
-    state.earlier = state.earlier.map((one) => (one.id === id ? defined(change(one)) : one))
+    state.earlier = state.earlier.map((one) => (one.id === id ? changed(one) : one))
     return
   }
   // A thread that ends with open calls has their records only when it is asked for them.
   const at = known ?? state.records.length
-  state.records = withKeyed(state.records, at, defined(change(call ?? proposed(id))), idOf)
+  state.records = withKeyed(state.records, at, changed(call ?? proposed(id)), idOf)
 }
 
 /** The tool messages of the step under way, in the order of the calls. */
@@ -154,18 +155,15 @@ export function stepResults({ records }: Collector): readonly Message[] {
 /** Notes what was decided about a call that is open. */
 export function decideCall(state: Collector, { id }: ToolCall, approval: Approval): void {
   const kept = toApproval(approval)
-  changeCall(state, id, (call) => ({ ...call, state: kept.decision, approval: kept }))
+  changeCall(state, id, { state: kept.decision, approval: kept })
 }
-
-type Undefinable<T> = { readonly [Key in keyof T]: T[Key] | undefined }
 
 type ExecutionStarted = Extract<StreamEvent, { type: 'tool_execution_started' }>
 
 function startCall(state: Collector, event: ExecutionStarted): void {
   const { id, at: startedAt, timeoutMs, idempotent } = event
   renewCall(state, id)
-  changeCall(state, id, (call) => ({
-    ...call,
+  changeCall(state, id, {
     state: 'running',
     startedAt,
     timeoutMs,
@@ -175,7 +173,7 @@ function startCall(state: Collector, event: ExecutionStarted): void {
     result: undefined,
     halt: undefined,
     rests: undefined,
-  }))
+  })
 }
 
 /** A call that has its answer, and gets another one, is another call with the same id, as a runner without a model may be given. */
@@ -192,7 +190,7 @@ type ExecutionCompleted = Extract<StreamEvent, { type: 'tool_execution_completed
 function endCall(state: Collector, { id, result, outcome, at: endedAt }: ExecutionCompleted): void {
   if ('error' in result) {
     const { error } = result
-    changeCall(state, id, (call) => ({ ...call, state: 'failed', error, endedAt }))
+    changeCall(state, id, { state: 'failed', error, endedAt })
     return
   }
   const question = outcome?.type === 'ask_user' ? outcome : undefined
@@ -203,7 +201,7 @@ function endCall(state: Collector, { id, result, outcome, at: endedAt }: Executi
     haltReason: outcome?.type === 'halt' ? outcome.reason : undefined,
   })
   const next = question === undefined ? 'done' : 'running'
-  changeCall(state, id, (call) => ({ ...call, state: next, result: left, endedAt }))
+  changeCall(state, id, { state: next, result: left, endedAt })
 }
 
 function questionOf({
@@ -222,8 +220,7 @@ function askUser(state: Collector, event: Asked): void {
   // A late question has no place in the thread: the model was told that there is no result yet.
   const isLate = metadata?.['lateResultOf'] === toolCallId
   const asked = withMetadata(askedMessage(toolCallId), metadata)
-  changeCall(state, toolCallId, (call) => ({
-    ...call,
+  changeCall(state, toolCallId, {
     state: 'asking',
     message: isLate ? undefined : asked,
     question: { text, options },
@@ -231,7 +228,7 @@ function askUser(state: Collector, event: Asked): void {
     since,
     expiresAt,
     halt: { reason: 'ask_user' },
-  }))
+  })
 }
 
 type Progress = Extract<StreamEvent, { type: 'tool_progress' }>
@@ -253,13 +250,13 @@ function foldInner(state: Collector, progress: Progress): void {
     // A call that is entered again has the same inner session, which knows what it used.
     if (known !== undefined && known.base.id !== base.id) leaveInner(state, callId)
     const inner = { ...enterInner(base), entered: true }
-    changeCall(state, callId, (call) => ({ ...call, inner }))
+    changeCall(state, callId, { inner })
     return
   }
   const event = innerEvent(progress)
   if (known === undefined || event === undefined) return
   const next = applyEvent(known.state, event)
-  changeCall(state, callId, (call) => ({ ...call, inner: { ...known, state: next } }))
+  changeCall(state, callId, { inner: { ...known, state: next } })
   const told = [...answersSince(known.state, next), ...answerOf(known.state, event)]
   if (told.length > 0) state.innerAnswers = [...(state.innerAnswers ?? []), ...told]
   // What a result tells is not in the inner session any more.
@@ -291,7 +288,7 @@ function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[]
 function leaveInner(state: Collector, id: string): void {
   const inner = recordOf(state, id)?.inner
   if (inner === undefined) return
-  changeCall(state, id, (call) => ({ ...call, inner: undefined, rests: undefined }))
+  changeCall(state, id, { inner: undefined, rests: undefined })
   state.spent = addUsage(state.spent, untoldUsage(inner))
 }
 
@@ -423,7 +420,7 @@ function completeStep(state: Collector, event: StepCompleted): void {
   state.haltedReason = event.haltedReason
   for (const { id } of manualToolCalls) {
     if (isInnerCall(state, id)) continue
-    changeCall(state, id, (call) => ({ ...call, state: 'awaiting_result', since: event.at }))
+    changeCall(state, id, { state: 'awaiting_result', since: event.at })
   }
   for (const { metadata } of newMessages) {
     const id = metadata?.['lateResultOf']
@@ -433,10 +430,8 @@ function completeStep(state: Collector, event: StepCompleted): void {
 }
 
 /** Changes a record that the fold has. */
-function changeKnown(state: Collector, id: string, change: Partial<FoldedCall>): void {
-  if (recordOf(state, id) !== undefined) {
-    changeCall(state, id, (call) => ({ ...call, ...change }))
-  }
+function changeKnown(state: Collector, id: string, change: CallChange): void {
+  if (recordOf(state, id) !== undefined) changeCall(state, id, change)
 }
 
 type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
@@ -473,15 +468,14 @@ function addToolMessage(
   const isLate = message.role !== 'tool'
   if (isLate) state.thread = appendMessages(state.thread, message)
   else renewCall(state, id)
-  changeCall(state, id, (call) => ({
-    ...call,
+  changeCall(state, id, {
     state: resultState(message),
     told: 'result',
-    message: isLate ? call.message : message,
+    ...(isLate ? undefined : { message }),
     result: undefined,
     halt:
       halt && defined<CallHalt>({ reason: halt.reason, result: halt.result, error: halt.error }),
-  }))
+  })
 }
 
 /** A thread without its last answer and the results after it. */
