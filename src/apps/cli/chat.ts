@@ -8,6 +8,7 @@ import { fileFromPath, imageFromFile, imageToBytes } from '../../core/messages/m
 import { filePart, imagePart, system, textPart } from '../../core/messages/messages.ts'
 import { askUser, fail } from '../../core/messages/outcomes.ts'
 import { sniffMimeType } from '../../core/messages/sniff.ts'
+import { isUsersOwn } from '../../core/messages/tool-messages.ts'
 import { isBoundary } from '../../core/types/events.ts'
 import type { JsonValue } from '../../core/types/json.ts'
 import type { Image } from '../../core/types/media.ts'
@@ -265,9 +266,7 @@ async function chatLoop(setup: ChatSetup): Promise<number> {
 
 /** What the user has said in a session, the oldest first. */
 function spokenWords({ thread }: Session): readonly string[] {
-  return thread.messages
-    .filter(({ role, metadata }) => role === 'user' && metadata?.['lateResultOf'] === undefined)
-    .map(messageText)
+  return thread.messages.filter(isUsersOwn).map(messageText)
 }
 
 /** What the session waits for, as lines above the prompt. */

@@ -1,4 +1,4 @@
-import { givenAnswer } from '../../core/messages/tool-messages.ts'
+import { givenAnswer, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { CallRecord, RunProgress, Session } from '../../core/types/session.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
@@ -145,7 +145,8 @@ function mediaNote({ content }: Message): string {
   return notes.join('')
 }
 
-function marksOf({ agent, finishReason, metadata = {} }: Message): string {
+function marksOf(message: Message): string {
+  const { agent, finishReason, metadata = {} } = message
   const marks = [
     agent === undefined ? '' : visibleLine(agent),
     finishReason === undefined ? '' : finishWords[finishReason],
@@ -155,7 +156,7 @@ function marksOf({ agent, finishReason, metadata = {} }: Message): string {
     metadata['answeredByUser'] === true ? 'answered by the user' : '',
     metadata['denied'] === true ? 'denied' : '',
     metadata['pending'] === true ? 'no result yet' : '',
-    metadata['lateResultOf'] === undefined ? '' : 'late result, not the user',
+    lateResultOf(message) === undefined ? '' : 'late result, not the user',
   ]
   return marks.filter((mark) => mark !== '').join(', ')
 }

@@ -1,3 +1,4 @@
+import { answeredCall, isUsersOwn } from '../../core/messages/tool-messages.ts'
 import { describe, refusal } from '../../core/schema/checks.ts'
 import { assertPrintableId } from '../../core/schema/session-id.ts'
 import type { PendingCall } from '../../core/types/call.ts'
@@ -7,12 +8,7 @@ import { messageParts, messageText } from '../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { Runs, SendOptions } from '../../durable/runs/contract.ts'
 import { sessionCall } from '../../engine/calls/places.ts'
-import {
-  isUsersOwn,
-  showsOf,
-  toolEnd,
-  type ViewOptions,
-} from '../../engine/model-call/view-event.ts'
+import { showsOf, toolEnd, type ViewOptions } from '../../engine/model-call/view-event.ts'
 import {
   agUiEvents,
   assertAgUiOptions,
@@ -179,7 +175,7 @@ function historyOf(session: Session, { include = shownByDefault }: ViewOptions):
   const history = first === undefined ? messages : messages.slice(0, messages.indexOf(first))
   return history.flatMap((message, index): ShownMessage | ShownMessage[] => {
     const { role, toolCalls = [], metadata = {} } = message
-    const { toolCallId = metadata['lateResultOf'] } = message
+    const toolCallId = answeredCall(message)
     const id = `m${index}`
     if (isUsersOwn(message)) return { id, role, content: messageText(message) }
     if (role === 'assistant') {

@@ -1,5 +1,6 @@
 import { isCancellation, notedReason } from '../../core/answer/fold-answer.ts'
 import { errorToJSON } from '../../core/errors/error-json.ts'
+import { lateResultOf } from '../../core/messages/tool-messages.ts'
 import { flag, must, type Check } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import { innerEvent, isModelEvent, type StreamEvent } from '../../core/types/events.ts'
@@ -529,7 +530,8 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     tool_result_encoded({ id, content, metadata = {}, interrupted: wasCut }) {
       const end = toolEnd(metadata, wasCut)
       // The result of a call that ran is told already. A late one is written for the model.
-      if (calls.get(id)?.hasEnded || metadata['pending'] || metadata['lateResultOf'] === id) return
+      if (calls.get(id)?.hasEnded || metadata['pending'] || lateResultOf({ metadata }) === id)
+        return
       if (end.denied) deny(id)
       else if (end.interrupted) fail(id, interrupted)
       else if (end.ok) output(id, valueOf(content))

@@ -1,4 +1,11 @@
-import { deniedReason, givenAnswer, isMark, ownContent } from '../../core/messages/tool-messages.ts'
+import {
+  answeredCall,
+  deniedReason,
+  givenAnswer,
+  isMark,
+  isUsersOwn,
+  ownContent,
+} from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
@@ -12,7 +19,6 @@ import {
 import type { Session } from '../../core/types/session.ts'
 import { waits } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
-import { isUsersOwn } from '../../engine/model-call/view-event.ts'
 import { waitingEvents } from '../../engine/session/inner.ts'
 import { toolParts } from './from-ui-messages.ts'
 import {
@@ -100,8 +106,8 @@ function wordsOf(message: Message): UiMessagePart[] {
 function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
   return new Map(
     thread.messages.flatMap((message) => {
-      const { metadata, toolCallId = metadata?.['lateResultOf'] } = message
-      return metadata?.['denied'] ? [[toolCallId, deniedReason(message)]] : []
+      const isDenied = message.metadata?.['denied'] === true
+      return isDenied ? [[answeredCall(message), deniedReason(message)]] : []
     }),
   )
 }
@@ -329,12 +335,7 @@ function resultsIn(session: Session, answered: readonly AnsweredQuestion[] = [])
   const { messages } = session.thread
   const isWaiting = waits(session)
   return {
-    results: new Map(
-      messages.map((message) => [
-        message.toolCallId ?? message.metadata?.['lateResultOf'],
-        message,
-      ]),
-    ),
+    results: new Map(messages.map((message) => [answeredCall(message), message])),
     answered: new Map(answered.map(({ answer: _answer, ...event }) => [event.toolCallId, event])),
     isWaiting,
     asked: isWaiting || session.status === 'idle' ? waitingEvents(session) : [],

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../core/base/digest.ts'
 import { SessionError } from '../../core/errors/errors.ts'
-import { ownContent } from '../../core/messages/tool-messages.ts'
+import { answeredCall, ownContent } from '../../core/messages/tool-messages.ts'
 import { json } from '../../core/schema/checks.ts'
 import type { PendingCall, PendingKind } from '../../core/types/call.ts'
 import { isObject } from '../../core/types/guards.ts'
@@ -288,9 +288,8 @@ function isResultOf({ thread }: Session, shown: UiToolPart): boolean {
   const output = outputIn(shown)
   if (output === undefined) return false
   return thread.messages.some((message) => {
-    const { toolCallId = message.metadata?.['lateResultOf'] } = message
     const content = messageText({ role: 'tool', content: ownContent(message) })
-    return toolCallId === shown.id && content === written(output.value)
+    return answeredCall(message) === shown.id && content === written(output.value)
   })
 }
 

@@ -93,6 +93,23 @@ export function lateMessage(toolCallId: string, content: Message['content']): Me
   return { role: 'user', content, metadata: { lateResultOf: toolCallId } }
 }
 
+/** The call whose result a message tells, or an event, after the model was told that there is none yet. */
+export function lateResultOf({ metadata }: Pick<Message, 'metadata'>): string | undefined {
+  const id = metadata?.['lateResultOf']
+  return typeof id === 'string' ? id : undefined
+}
+
+/** The call that a message answers, at once or late. */
+export function answeredCall(message: Message): string | undefined {
+  return message.toolCallId ?? lateResultOf(message)
+}
+
+/** Whether a message of role user has the user's own words, and is not one that the library wrote for the model. */
+export function isUsersOwn({ role, metadata = {} }: Message): boolean {
+  const marks = ['lateResultOf', 'repair', 'structuredFinalize', 'compacted']
+  return role === 'user' && !marks.some((mark) => metadata[mark])
+}
+
 /** The message of a result that comes after the model was told that there is none yet. */
 export function toLateMessage(call: ToolCall, { content, metadata }: Message): Message {
   const late = lateMessage(call.id, lateContent(call, content))
@@ -140,8 +157,9 @@ export function ownContent({ content, metadata = {} }: Message): Message['conten
   return text === '' ? others : [{ type: 'text', text }, ...others]
 }
 
-function ownText(text: string, { lateResultOf, approvedArguments: args }: JsonObject): string {
-  if (lateResultOf !== undefined) return fencedOutput(text) ?? text
+function ownText(text: string, metadata: JsonObject): string {
+  if (lateResultOf({ metadata }) !== undefined) return fencedOutput(text) ?? text
+  const { approvedArguments: args } = metadata
   const lead = isObject(args) ? `${approvedNote(args)} Its result:` : undefined
   if (lead === undefined || !text.startsWith(lead)) return text
   return text.slice(lead.length + 1)

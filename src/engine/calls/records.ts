@@ -1,7 +1,12 @@
-import { deniedReason, isMark, isNotYet, resultState } from '../../core/messages/tool-messages.ts'
+import {
+  deniedReason,
+  isMark,
+  isNotYet,
+  lateResultOf,
+  resultState,
+} from '../../core/messages/tool-messages.ts'
 import type { CallApproval, CallState, CallTold } from '../../core/types/call.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
-import type { JsonObject } from '../../core/types/json.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
 import type { CallRecord, SavedCall, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
@@ -65,7 +70,7 @@ function placedCalls({ thread }: Session): readonly PlacedCall[] {
   const last = new Map<string, PlacedCall>()
   let answer: PlacedCall[] = []
   for (const message of thread.messages) {
-    const { role, toolCalls = [], toolCallId, metadata, agent } = message
+    const { role, toolCalls = [], toolCallId, agent } = message
     if (role === 'tool') {
       const call = last.get(toolCallId ?? '')
       if (call?.isOpen === true) call.answer = message
@@ -75,15 +80,10 @@ function placedCalls({ thread }: Session): readonly PlacedCall[] {
     answer = toolCalls.map((call) => ({ call, agent, isOpen: true }))
     for (const call of answer) last.set(call.call.id, call)
     placed.push(...answer)
-    const late = last.get(lateId(metadata))
+    const late = last.get(lateResultOf(message) ?? '')
     if (late !== undefined) late.late = message
   }
   return placed
-}
-
-function lateId(metadata: JsonObject | undefined): string {
-  const id = metadata?.['lateResultOf']
-  return typeof id === 'string' ? id : ''
 }
 
 /** A call is what is kept of it, or else what the messages about it say. */

@@ -1,6 +1,7 @@
 import type { Engine } from '../../core/contracts/engine.ts'
 import type { CallOptions, EngineParts } from '../../core/contracts/options.ts'
 import type { Tool } from '../../core/contracts/tool.ts'
+import { answeredCall, lateResultOf } from '../../core/messages/tool-messages.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { keysOf } from '../../core/types/guards.ts'
 import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
@@ -45,10 +46,9 @@ export function beforeCall(messages: readonly Message[], callId: unknown): reado
 }
 
 /** The name of the tool that has handed the conversation over, if the message answers its call, at once or late. */
-export function handoffIn({ role, metadata }: Message): string | undefined {
-  const name = metadata?.['handoff']
-  const isResult = role === 'tool' || metadata?.['lateResultOf'] !== undefined
-  return isResult && typeof name === 'string' ? name : undefined
+export function handoffIn(message: Message): string | undefined {
+  const name = message.metadata?.['handoff']
+  return answeredCall(message) !== undefined && typeof name === 'string' ? name : undefined
 }
 
 /** The first handoff before a call whose tool the engine does not have any more: it counts for nothing, so another engine answers. */
@@ -106,7 +106,7 @@ function lastEngine(
   for (const [at, message] of messages.entries()) {
     const by = handoffIn(message)
     if (by === undefined) continue
-    const late = message.metadata?.['lateResultOf']
+    const late = lateResultOf(message)
     const asked =
       late === undefined
         ? engine

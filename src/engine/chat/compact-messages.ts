@@ -1,4 +1,5 @@
 import type { NextStep, PrepareStep } from '../../core/contracts/options.ts'
+import { isUsersOwn } from '../../core/messages/tool-messages.ts'
 import {
   anyFunction,
   assertValid,
@@ -102,9 +103,7 @@ function compacted(
   at: number,
   note: Message,
 ): readonly Message[] {
-  const task = messages.findLastIndex(
-    ({ role, metadata }) => role === 'user' && metadata?.['lateResultOf'] === undefined,
-  )
+  const task = messages.findLastIndex(isUsersOwn)
   const kept = task >= start && task < at ? messages.slice(task, task + 1) : []
   return [...messages.slice(0, start), note, ...kept, ...messages.slice(at)]
 }

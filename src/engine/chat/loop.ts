@@ -10,6 +10,7 @@ import {
 } from '../../core/base/telemetry.ts'
 import type { PrepareStep } from '../../core/contracts/options.ts'
 import { isAllmError, StreamError } from '../../core/errors/errors.ts'
+import { lateResultOf } from '../../core/messages/tool-messages.ts'
 import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
@@ -333,7 +334,7 @@ function limitAfter(
 function tellsMore({ state }: LoopState, { response, newMessages }: StepCompleted): boolean {
   return (
     restingReason(response) === 'completed' &&
-    (newMessages.at(-1)?.metadata?.['lateResultOf'] !== undefined ||
+    (lateResultOf(newMessages.at(-1) ?? {}) !== undefined ||
       state.earlier.some((call) => isDue(call)))
   )
 }

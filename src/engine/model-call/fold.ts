@@ -19,6 +19,7 @@ import {
   askedMessage,
   interruptedMessage,
   lateMessage,
+  lateResultOf,
   resultState,
   toolMessage,
 } from '../../core/messages/tool-messages.ts'
@@ -218,7 +219,7 @@ function askUser(state: Collector, event: Asked): void {
   const { toolCallId, question: text, options, metadata, at: since, expiresAt } = event
   leaveInner(state, toolCallId)
   // A late question has no place in the thread: the model was told that there is no result yet.
-  const isLate = metadata?.['lateResultOf'] === toolCallId
+  const isLate = lateResultOf(event) === toolCallId
   const asked = withMetadata(askedMessage(toolCallId), metadata)
   changeCall(state, toolCallId, {
     state: 'asking',
@@ -422,9 +423,9 @@ function completeStep(state: Collector, event: StepCompleted): void {
     if (isInnerCall(state, id)) continue
     changeCall(state, id, { state: 'awaiting_result', since: event.at })
   }
-  for (const { metadata } of newMessages) {
-    const id = metadata?.['lateResultOf']
-    if (typeof id === 'string') changeKnown(state, id, { told: 'result' })
+  for (const message of newMessages) {
+    const id = lateResultOf(message)
+    if (id !== undefined) changeKnown(state, id, { told: 'result' })
   }
   clearMessage(state)
 }
@@ -436,8 +437,9 @@ function changeKnown(state: Collector, id: string, change: CallChange): void {
 
 type ResultEncoded = Extract<StreamEvent, { type: 'tool_result_encoded' }>
 
-function resultMessage({ id, content, interrupted, metadata }: ResultEncoded): Message {
-  if (metadata?.['lateResultOf'] === id) {
+function resultMessage(event: ResultEncoded): Message {
+  const { id, content, interrupted, metadata } = event
+  if (lateResultOf(event) === id) {
     const late = lateMessage(id, content)
     return withMetadata(
       late,
@@ -564,8 +566,13 @@ export function isDone(step: Pick<StepResult, 'response' | 'manualToolCalls' | '
 
 /** Whether messages end with one of the loop, or a late result, which asks the model again. */
 export function asksAgain(messages: readonly Message[]): boolean {
-  const { metadata } = messages.at(-1) ?? {}
-  return ['structuredFinalize', 'repair', 'lateResultOf'].some((mark) => metadata?.[mark])
+  const last = messages.at(-1)
+  if (last === undefined) return false
+  const { metadata } = last
+  return (
+    lateResultOf(last) !== undefined ||
+    ['structuredFinalize', 'repair'].some((mark) => metadata?.[mark])
+  )
 }
 
 /** Why a loop rests after an answer that asks for no further model call. */

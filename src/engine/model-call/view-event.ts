@@ -1,4 +1,5 @@
 import { notedReason } from '../../core/answer/fold-answer.ts'
+import { isUsersOwn, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../../core/schema/checks.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import {
@@ -280,7 +281,7 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
     case 'tool_result_encoded': {
       const { type, id, metadata, interrupted } = event
       const content = shows('tool_results') ? event.content : undefined
-      const late = metadata?.['lateResultOf'] === id ? true : undefined
+      const late = lateResultOf(event) === id ? true : undefined
       return defined<ViewEvent>({ type, id, ...toolEnd(metadata, interrupted), content, late })
     }
     case 'tool_halt': {
@@ -432,12 +433,6 @@ function viewImage(image: Image, shows: Shows): Image {
   if (image.metadata === undefined || shows('metadata')) return image
   const { metadata: _own, ...rest } = image
   return rest
-}
-
-/** Whether a message of role user has the user's own words, and is not one that the library wrote for the model. */
-export function isUsersOwn({ role, metadata = {} }: Message): boolean {
-  const marks = ['lateResultOf', 'repair', 'structuredFinalize', 'compacted']
-  return role === 'user' && !marks.some((mark) => metadata[mark])
 }
 
 /** When a message was written, if its run noted it: milliseconds since 1970. */

@@ -10,17 +10,20 @@ import {
 } from '../../core/messages/messages.ts'
 import { content, noAnswer } from '../../core/messages/outcomes.ts'
 import {
+  answeredCall,
   answeredMessage,
   approvedContent,
   deniedMessage,
   interruptedMessage,
+  isMark,
   isNotYet,
+  isUsersOwn,
+  lateResultOf,
   notRunMessage,
   notYetMessage,
   reportedMessage,
   resultState,
   toLateMessage,
-  isMark,
 } from '../../core/messages/tool-messages.ts'
 import {
   assertValid,
@@ -629,16 +632,16 @@ function lateIn(
 ): { readonly told: readonly Message[]; readonly untold: ReadonlySet<string> } {
   const untold = new Set<string>()
   for (const message of messages) {
-    const id = message.toolCallId ?? message.metadata?.['lateResultOf']
-    if (typeof id !== 'string') continue
+    const id = answeredCall(message)
+    if (id === undefined) continue
     if (isNotYet(message)) untold.add(id)
     else untold.delete(id)
   }
   const known = new Set(untold)
-  const told = later.filter(({ toolCalls = [], metadata }) => {
-    for (const { id } of toolCalls) known.delete(id)
-    const id = metadata?.['lateResultOf']
-    return typeof id === 'string' && known.delete(id) && untold.delete(id)
+  const told = later.filter((message) => {
+    for (const { id } of message.toolCalls ?? []) known.delete(id)
+    const id = lateResultOf(message)
+    return id !== undefined && known.delete(id) && untold.delete(id)
   })
   for (const id of untold) if (!known.has(id)) untold.delete(id)
   return { told, untold }
@@ -739,9 +742,8 @@ function assertTime(at: number | undefined): void {
 function withTime(session: Session, { thread: { messages: known } }: Session, at: number): Session {
   const before = new Set(known)
   const messages = session.thread.messages.map((message) => {
-    const { role, metadata = {} } = message
-    const isOwn =
-      role === 'user' ? metadata['lateResultOf'] === undefined : metadata['answeredByUser']
+    const { metadata = {} } = message
+    const isOwn = isUsersOwn(message) || metadata['answeredByUser'] === true
     return isOwn && !before.has(message) ? { ...message, metadata: { ...metadata, at } } : message
   })
   return { ...session, thread: { ...session.thread, messages } }

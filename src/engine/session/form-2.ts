@@ -1,4 +1,4 @@
-import { resultState, isMark, isNotYet } from '../../core/messages/tool-messages.ts'
+import { isMark, isNotYet, lateResultOf, resultState } from '../../core/messages/tool-messages.ts'
 import {
   listOf,
   must,
@@ -149,11 +149,11 @@ function lastCalls({ thread, run }: SessionForm2): readonly CallPlace[] {
       answers.delete(call.id)
       told.delete(call.id)
     }
-    const { role, toolCallId = '', metadata } = message
+    const { role, toolCallId = '' } = message
     if (role === 'tool') answers.set(toolCallId, message)
-    else told.add(metadata?.['lateResultOf'])
+    else told.add(lateResultOf(message))
   }
-  const late = new Map(run?.late?.map((message) => [message.metadata?.['lateResultOf'], message]))
+  const late = new Map(run?.late?.map((message) => [lateResultOf(message), message]))
   return [...calls.values()].map((call) => {
     const { id } = call
     return { call, answer: answers.get(id), isTold: told.has(id), late: late.get(id) }

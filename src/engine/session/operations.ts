@@ -8,6 +8,7 @@ import type {
   ToolsOption,
 } from '../../core/contracts/options.ts'
 import type { Tool } from '../../core/contracts/tool.ts'
+import { lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, within } from '../../core/schema/checks.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import type { Batch, StreamEvent, TypedEvent } from '../../core/types/events.ts'
@@ -378,7 +379,7 @@ function ticketsOf(session: Session): Tickets {
 function hasResults(session: Session): boolean {
   const { run, thread } = session
   if (run?.phase === 'waiting') return !goesOn(session)
-  const isLate = thread.messages.at(-1)?.metadata?.['lateResultOf'] !== undefined
+  const isLate = lateResultOf(thread.messages.at(-1) ?? {}) !== undefined
   return run?.phase === 'between' && !isAnyDue(session) && isLate
 }
 

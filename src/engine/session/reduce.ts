@@ -8,6 +8,7 @@ import {
   type InnerRun,
 } from '../../core/answer/fold-answer.ts'
 import { isAllmError, type AllmError } from '../../core/errors/errors.ts'
+import { lateResultOf } from '../../core/messages/tool-messages.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -401,7 +402,7 @@ export function withLateMessages(session: Session): Session {
 
 /** Calls whose results are in messages that the model reads. */
 export function toldLate(calls: Session['calls'], messages: readonly Message[]): Session['calls'] {
-  const told = new Set(messages.map(({ metadata }) => metadata?.['lateResultOf']))
+  const told = new Set(messages.map(lateResultOf))
   return mapCalls(calls, (saved, id) => {
     return told.has(id) ? keptCall({ ...saved, told: 'result' }) : saved
   })

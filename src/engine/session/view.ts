@@ -1,4 +1,4 @@
-import { givenAnswer } from '../../core/messages/tool-messages.ts'
+import { givenAnswer, isUsersOwn, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
 import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -12,7 +12,6 @@ import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
 import { restore } from '../model-call/restore.ts'
 import {
-  isUsersOwn,
   messageTime,
   showsOf,
   toolEnd,
@@ -185,11 +184,11 @@ function shownThread(
   const messages: ShownMessage[] = []
   const tools: ShownTool[] = []
   /** The place in `tools` of the last call with an id. */
-  const places = new Map<unknown, number>()
+  const places = new Map<string | undefined, number>()
   let answeredAt = 0
   // A question of a run that was stopped or failed is not asked until the run goes on.
   const isCut = status === 'halted' || status === 'error'
-  const end = (id: unknown, message: Message): void => {
+  const end = (id: string | undefined, message: Message): void => {
     const at = places.get(id)
     const open = at === undefined ? undefined : tools[at]
     if (at === undefined || open === undefined) return
@@ -225,9 +224,9 @@ function shownThread(
       (isAsked(message) && !isCut) ||
       (answeredAt >= next && standsIn(message))
     if (role === 'tool' && !isOpen) end(toolCallId, message)
-    if (metadata['lateResultOf'] !== undefined) end(metadata['lateResultOf'], message)
+    end(lateResultOf(message), message)
   })
-  for (const message of run?.late ?? []) end(message.metadata?.['lateResultOf'], message)
+  for (const message of run?.late ?? []) end(lateResultOf(message), message)
   return { messages, tools }
 }
 
@@ -269,7 +268,7 @@ function isAsked({ metadata }: Message): boolean {
 function shownMessage(message: Message, index: number, shows: Shows): ShownMessage | undefined {
   const { role, metadata = {}, toolCallId, toolCalls } = message
   const isAnswer = role === 'tool' && metadata['answeredByUser'] === true
-  const isLate = metadata['lateResultOf'] !== undefined
+  const isLate = lateResultOf(message) !== undefined
   if (role === 'tool' && !isAnswer) return undefined
   if (isLate && !shows('late_results')) return undefined
   const isOwn = isUsersOwn(message) || isAnswer || isLate

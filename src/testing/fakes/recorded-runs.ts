@@ -1,4 +1,5 @@
 import { isAllmError } from '../../core/errors/errors.ts'
+import { answeredCall } from '../../core/messages/tool-messages.ts'
 import { sameJson } from '../../core/schema/json-schema.ts'
 import type { Message } from '../../core/types/message.ts'
 import type { FinishReason } from '../../core/types/response.ts'
@@ -47,8 +48,8 @@ export function recordedRuns({ calls }: Cassette): readonly RecordedRun[] {
     }
     const added = messages.slice(run.last.call.request.messages.length)
     for (const result of added) {
-      const id = result.toolCallId ?? result.metadata?.['lateResultOf']
-      if (typeof id === 'string') run.last.results.set(id, result)
+      const id = answeredCall(result)
+      if (id !== undefined) run.last.results.set(id, result)
     }
     const words = added.slice(added.findLastIndex(({ role }) => role !== 'user') + 1)
     if (words.length > 0) run.turns.push({ messages: words, calls: [answer] })

@@ -3,6 +3,7 @@ import type { Engine } from '../../core/contracts/engine.ts'
 import type { Approval, CallOptions } from '../../core/contracts/options.ts'
 import type { Tool } from '../../core/contracts/tool.ts'
 import { StreamError } from '../../core/errors/errors.ts'
+import { answeredCall } from '../../core/messages/tool-messages.ts'
 import {
   assertValid,
   describe,
@@ -349,7 +350,7 @@ function comparableUntil(
  * each other.
  */
 function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>): boolean {
-  const id = answeredCall(actual)
+  const id = answeredCall(actual) ?? ''
   if (id !== '' && [...lost].some((inner) => inner.startsWith(`${id}/`))) return true
   if (actual.metadata?.['interrupted'] !== true || !lost.has(id)) return false
   return actual.role !== 'tool' || answeredCall(expected) === id
@@ -359,12 +360,6 @@ function mayDiffer(expected: Message, actual: Message, lost: ReadonlySet<string>
 function comparable(message: Message, lost: ReadonlySet<string>): string {
   const answers = answersOf(message).filter(({ toolCallId }) => !lost.has(toolCallId))
   return text({ ...message, metadata: { ...message.metadata, answers } })
-}
-
-/** The call that a message answers, at once or late. */
-function answeredCall({ toolCallId, metadata }: Message): string {
-  const late = metadata?.['lateResultOf']
-  return toolCallId ?? (typeof late === 'string' ? late : '')
 }
 
 /** A value as JSON with sorted keys, so that equal data gives equal text. */

@@ -1,4 +1,4 @@
-import { isErrorResult } from '../../core/messages/tool-messages.ts'
+import { answeredCall, isErrorResult } from '../../core/messages/tool-messages.ts'
 import { describe, refusal } from '../../core/schema/checks.ts'
 import { sameJson } from '../../core/schema/json-schema.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
@@ -133,8 +133,8 @@ function end(status: string, reason: string | undefined): TrajectoryEntry {
 function entriesOf(messages: readonly Message[]): readonly TrajectoryEntry[] {
   const answers = new Map<string, Message>()
   for (const message of messages) {
-    const id = message.toolCallId ?? message.metadata?.['lateResultOf']
-    if (typeof id === 'string') answers.set(id, message)
+    const id = answeredCall(message)
+    if (id !== undefined) answers.set(id, message)
   }
   return messages.flatMap((message): readonly TrajectoryEntry[] => {
     if (message.role !== 'assistant') return []
