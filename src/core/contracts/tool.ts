@@ -120,7 +120,7 @@ export interface Tool<
   readonly handler?: ToolHandler<Args, Needs>
   /** The caller answers calls of this tool; it is never run by the loop. */
   readonly manual: boolean
-  /** Calls of this tool wait for approval, unless the `approve` policy decides. A function decides by the arguments. */
+  /** Calls of this tool wait for approval, unless the `approve` policy decides. A function decides by the arguments, and `expiresInMs` limits the wait. */
   readonly needsApproval?: ApprovalNeed<Args, Needs>
   /** Send a one-line stub instead of the schema, and let the model ask for it with `tool_help`. */
   readonly compact: boolean

@@ -46,7 +46,7 @@ export interface RunsOptions {
    * question of that run always wait their turn.
    */
   readonly whenBusy?: WhenBusy | undefined
-  /** The source of time for everything that waits in this process. Leases are timed by the store. */
+  /** The source of time for everything that waits in this process, and for what expires: the same as that of the engine. Leases are timed by the store. */
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /**
@@ -135,18 +135,18 @@ export interface Runs {
   wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<RestedRun>
 
   /**
-   * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, runs to a resting point, gives the lease back. It does not
-   * throw when the lease is lost. Aborting the signal saves the run as it is, for another owner.
+   * The unit of work, for queues and workers: takes the lease, applies what is in the inbox, settles what has expired, runs to a resting point, gives the
+   * lease back. It does not throw when the lease is lost. Aborting the signal saves the run as it is, for another owner.
    */
   advance(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Advanced>
   /**
-   * The ids of the sessions that are due: they have something to do, and nobody works on them. Those that are due the longest come first. `limit` is
-   * 1 000 unless given. `sweep` of `allm-ts/queues` gives them to an engine.
+   * The ids of the sessions that are due: they have something to do, and nobody works on them. Those that are due the longest come first. Those in
+   * which something has expired follow. `limit` is 1 000 unless given. `sweep` of `allm-ts/queues` gives them to an engine.
    */
   due(options?: { readonly limit?: number | undefined }): Promise<readonly string[]>
-  /** Advances whatever is due: runs whose owner died, queued commands, wake-ups. Returns how many. Call it when a process starts. */
+  /** Advances whatever is due: runs whose owner died, queued commands, wake-ups, what has expired. Returns how many. Call it when a process starts. */
   recover(): Promise<number>
-  /** Advances what is due until it is disposed, `concurrency` sessions at once, and prunes old logs. */
+  /** Advances what is due until it is disposed, `concurrency` sessions at once, looks once a second for what has expired, and prunes old logs. */
   work(options?: WorkOptions): Worker
   /**
    * Removes logs and idempotency keys that are older than `keepEventsMs`, of at most 1 000 sessions. Returns how many had something to remove.

@@ -839,7 +839,10 @@ const byStatus: Readonly<Record<SessionStatus, readonly Operation[]>> = {
 /** The operations that ask the model about the thread as it is. An empty one asks nothing. */
 const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
 
-/** The operations that are legal now, by the names of their functions. Streaming twins are legal with them. */
+/**
+ * The operations that are legal now, by the names of their functions. Streaming twins are legal with them. What has expired counts as open
+ * until it is settled (`Session.expire`).
+ */
 export function legalOperations(session: Session): readonly Operation[] {
   const { status, thread } = session
   const isEmpty = thread.messages.length === 0

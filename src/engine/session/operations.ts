@@ -136,7 +136,8 @@ export interface ReplyOptions<Format extends FormatOption = FormatOption>
 
 /**
  * Adds a message of the user and runs the loop. If a question is open, it answers the first one, or the one that `answers` names; the loop
- * runs when nothing is pending any more. Otherwise, and with `answers: null`, it is a user message, also while something is pending.
+ * runs when nothing is pending any more. Otherwise, and with `answers: null`, it is a user message, also while something is pending. In an
+ * idle session it answers only the question that it names. What has expired is settled before.
  */
 export async function reply<
   Format extends FormatOption | undefined = undefined,
@@ -155,7 +156,10 @@ export async function reply<
   return goOn(engine, replied(inTime(engine, session), text, { toolCallId, answers, by }), rest)
 }
 
-/** Goes on without new input: after tool results were submitted, after an error, or from the point where a run was cut. */
+/**
+ * Goes on without new input: after tool results were submitted, after an error, from the point where a run was cut, or when what it waited
+ * for has expired.
+ */
 export async function resume<
   Format extends FormatOption | undefined = undefined,
   Types extends ToolTypes = ToolTypes,
@@ -261,7 +265,8 @@ export function streamStep<
 
 /**
  * Applies a command and goes on as far as that is possible: the loop runs when nothing is pending any more, or by a message of the
- * user. While something is pending, the stream has one event, which says what. Without a command, a run that was cut is resumed.
+ * user. While something is pending, the stream has one event, which says what. Without a command, a run that was cut is resumed. What has
+ * expired stays open, unless the command settles it.
  *
  * Arguments of an approval that do not match the schema of the tool throw a `ValidationError`, and the call waits on. (A schema that
  * answers with a promise is asked when the call runs.)
