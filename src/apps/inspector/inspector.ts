@@ -29,7 +29,7 @@ import type { Runs } from '../../durable/runs/contract.ts'
 import { jsonBody, refused } from '../../durable/runs/handler.ts'
 import { mountCheck, noRoute, pathOf, type MountedPath } from '../../durable/runs/mount.ts'
 import type { RunState } from '../../durable/stores/run-store.ts'
-import { author } from '../../engine/calls/settle.ts'
+import { person } from '../../engine/calls/settle.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { pricesCheck, type PriceTable } from '../../models/cost.ts'
 import { answer, refusal, refusalOf, safeHeaders, type Refusal } from './answers.ts'
@@ -187,7 +187,7 @@ export function makeInspector(
   return Object.assign(handle, { close: () => forks.close() })
 }
 
-const permissionMembers = { by: author } satisfies Record<keyof InspectorPermission, Check>
+const permissionMembers = { by: person } satisfies Record<keyof InspectorPermission, Check>
 
 const forbidden: Refusal = {
   status: 403,

@@ -26,7 +26,7 @@ import type {
 import { problemOf, refused as refusing } from '../../durable/runs/handler.ts'
 import type { LogEntry } from '../../durable/stores/run-store.ts'
 import { waits } from '../../engine/calls/pending.ts'
-import { author, openQuestion } from '../../engine/calls/settle.ts'
+import { openQuestion, person } from '../../engine/calls/settle.ts'
 import { applyCommand, createSession } from '../../engine/session/changes.ts'
 import { isComplete, toolParts, type FromUiOptions } from './from-ui-messages.ts'
 import { isCut, knownTurn, pastOf, turnsOf, type Turn } from './to-ui-messages.ts'
@@ -211,7 +211,7 @@ export async function authorsOf(
   return authors
 }
 
-const authorMembers = { by: author } satisfies Record<keyof Author, Check>
+const authorMembers = { by: person } satisfies Record<keyof Author, Check>
 
 /** Commands with the authors that `authorize` named. */
 export function withAuthors(

@@ -28,6 +28,15 @@ export function answeredMessage(
   return { role: 'tool', content: JSON.stringify({ question, answer }), toolCallId, metadata }
 }
 
+/** The result of a call whose question nobody has answered in time: what is said instead is not the user's. */
+export function unansweredMessage(
+  toolCallId: string,
+  question: string,
+  instead: Message['content'],
+): Message {
+  return { ...answeredMessage(toolCallId, question, instead), metadata: { question } }
+}
+
 /** What the user said in a message that `answeredMessage` made. One of an older version has nothing but that. */
 export function givenAnswer({ content, metadata }: Message): Message['content'] {
   if (typeof metadata?.['question'] !== 'string' || typeof content !== 'string') return content
@@ -45,7 +54,7 @@ const notRun = 'the call was denied and was not run'
 
 /** Why a call was denied, by the message that answers it. */
 export function deniedReason(message: Message): string | undefined {
-  const value = parseJson(messageText(message))
+  const value = parseJson(messageText({ role: 'tool', content: ownContent(message) }))
   const error = isObject(value) ? String(value['error']) : ''
   return error.startsWith(`${notRun}: `) ? error.slice(notRun.length + 2) : undefined
 }

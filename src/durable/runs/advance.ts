@@ -12,6 +12,7 @@ import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import { pendingCalls } from '../../engine/calls/pending.ts'
+import { expiry } from '../../engine/calls/settle.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { withinSpan } from '../../engine/model-call/engine.ts'
 import { settlePolicy } from '../../engine/model-call/retry-policy.ts'
@@ -249,6 +250,11 @@ async function run(
     return refuse(work, session, error)
   }
   tellMetadata(work, next)
+  if (command !== undefined && isLeftAlone(session, command)) {
+    await owner.save(next, { taken })
+    control.onTaken?.()
+    return { session: next }
+  }
   let stream: SessionStream
   try {
     const timed = timedEngine(await options.engineFor(next), options.clock)
@@ -271,6 +277,12 @@ async function run(
   await owner.save(begun, { taken, first: true })
   if (taken > 0) control.onTaken?.()
   return readRun(work, stream)
+}
+
+/** Whether a command settles something of a run that was stopped or failed because nobody did in time. That is no reason to go on. */
+function isLeftAlone({ status }: Session, command: SessionCommand): boolean {
+  const isOver = status === 'halted' || status === 'error'
+  return isOver && 'by' in command && command.by === expiry
 }
 
 /** The session of a run that goes on after its owner died. A run that only waited for another attempt was not cut. */

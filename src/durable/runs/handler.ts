@@ -31,7 +31,7 @@ import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject, parseJson } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart } from '../../core/types/message.ts'
-import { author } from '../../engine/calls/settle.ts'
+import { person } from '../../engine/calls/settle.ts'
 import {
   hidesApprovals,
   showsOf,
@@ -40,7 +40,7 @@ import {
   type ViewEvent,
   type ViewOptions,
 } from '../../engine/model-call/view-event.ts'
-import { toView, type SessionView } from '../../engine/session/view.ts'
+import { shownAuthor, toView, type SessionView } from '../../engine/session/view.ts'
 import type { LogEntry, RunStore } from '../stores/run-store.ts'
 import { assertSessionId } from '../stores/session-store.ts'
 import {
@@ -145,7 +145,7 @@ const handlerOptions: Check = (value) => {
 const authorizedMembers = {
   context: jsonObject,
   metadata: jsonObject,
-  by: author,
+  by: person,
   ...viewChecks,
 } satisfies Record<keyof Authorized, Check>
 
@@ -760,7 +760,7 @@ function settledBy(
   return defined<Pick<Problem, 'decision' | 'at' | 'by'>>({
     decision: typeof decision === 'string' ? decision : undefined,
     at: typeof at === 'number' ? at : undefined,
-    by: typeof by === 'string' && showsOf(view)('by') ? by : undefined,
+    by: typeof by === 'string' ? shownAuthor(by, showsOf(view)) : undefined,
   })
 }
 

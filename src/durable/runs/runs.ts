@@ -58,7 +58,7 @@ import { isGone, type Owner } from './owner.ts'
 import { withParts } from './parts.ts'
 import { pruneBatch, startPruning } from './prune.ts'
 import { assertReadable, followLog, noSession, readResult, readSession } from './read.ts'
-import { expiringSessions, startWorking } from './worker.ts'
+import { expiredIds, expiringSessions, startWorking } from './worker.ts'
 
 /** Runs on a store: they outlive requests and processes. See `Runs`. */
 export function createRuns(options: RunsOptions): Runs {
@@ -407,9 +407,14 @@ export function createRuns(options: RunsOptions): Runs {
     due: async (options = {}) => {
       assertValid('invalid_options', dueOptions(options))
       const { limit = 1000 } = options
+      const expired = new Set<string>()
+      for await (const id of expiredIds(store, clock.now())) {
+        if (expired.add(id).size === limit) break
+      }
       const due = await store.due({ limit })
-      const { rows } = await store.pending({ expiresBy: clock.now(), limit })
-      return [...new Set([...due, ...rows.map(({ sessionId }) => sessionId)])].slice(0, limit)
+      // However many there are of the one kind, half of the list is for the other.
+      const share = Math.max(limit - expired.size, Math.ceil(limit / 2))
+      return [...new Set([...due.slice(0, share), ...expired])].slice(0, limit)
     },
     recover: async () => {
       assertOpen()

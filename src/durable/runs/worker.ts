@@ -114,7 +114,8 @@ const walkEveryMs = 1000
 /** How many calls are looked at together. */
 const expiringPage = 100
 
-async function* expiredIds(
+/** The sessions that wait for something whose time is over. One comes again if its calls are not together in the index. */
+export async function* expiredIds(
   store: Pick<RunStore, 'pending'>,
   expiresBy: number,
 ): AsyncGenerator<string, void> {

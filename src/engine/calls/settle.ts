@@ -1,5 +1,12 @@
 import { SessionError } from '../../core/errors/errors.ts'
-import { assertValid, must, optionsOf, someText, type Check } from '../../core/schema/checks.ts'
+import {
+  assertValid,
+  must,
+  optionsOf,
+  refuse,
+  someText,
+  type Check,
+} from '../../core/schema/checks.ts'
 import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
@@ -22,6 +29,15 @@ export const author: Check = must(
   `a text of 1 to ${maxAuthorLength} characters`,
   (value) => typeof value === 'string' && value !== '' && value.length <= maxAuthorLength,
 )
+
+/** The author of what nobody has settled in time. */
+export const expiry = 'expiry'
+
+/** The check of an author who is let in: no person has the name of `expiry`. */
+export const person: Check = (value) =>
+  value === expiry
+    ? refuse(`another name than ${expiry}, the author of what nobody has settled in time`, value)
+    : author(value)
 
 /** The checks of these options. */
 export const settleChecks: Readonly<Record<keyof SettleOptions, Check>> = {

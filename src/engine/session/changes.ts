@@ -24,6 +24,7 @@ import {
   reportedMessage,
   resultState,
   toLateMessage,
+  unansweredMessage,
 } from '../../core/messages/tool-messages.ts'
 import {
   assertValid,
@@ -86,6 +87,7 @@ import {
 import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
+  expiry,
   goneCall,
   keptCall,
   mapCalls,
@@ -264,14 +266,19 @@ function answered(
   const inside = inAgent(session, toolCallId, (inner, id) =>
     answered(inner, id, content, settlement),
   )
-  if (inside !== undefined) return noted(inside, toolCallId, content)
+  if (inside !== undefined) {
+    return settlement.by === expiry ? inside : noted(inside, toolCallId, content)
+  }
   const { question, told } = savedCall(session, toolCallId) ?? {}
   const { text = '', options } = question ?? {}
   const { by, at } = settlement
   const kept = defined<CallQuestion>({ text, options, answer: content, by, at })
+  const isExpired = by === expiry
   if (options?.['resume'] === true) {
-    const next = withSettled(session, toolCallId, settlement, { ...noWait, question: kept })
-    return noted(relisted(next), toolCallId, content)
+    const next = relisted(
+      withSettled(session, toolCallId, settlement, { ...noWait, question: kept }),
+    )
+    return isExpired ? next : noted(next, toolCallId, content)
   }
   const isLate = told === 'placeholder'
   const next = relisted(
@@ -283,7 +290,8 @@ function answered(
     }),
   )
   const { words, images } = forToolResult(content)
-  const answer = answeredMessage(toolCallId, text, words)
+  const toMessage = isExpired ? unansweredMessage : answeredMessage
+  const answer = toMessage(toolCallId, text, words)
   const added = images.length === 0 ? [] : [user(images)]
   const call = isLate ? callOf(session.thread, toolCallId) : undefined
   if (call !== undefined) return withLate(next, [toLateMessage(call, answer), ...added])
@@ -719,7 +727,7 @@ export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolea
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = 'expiry'
+  const by = expiry
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
   return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
 }

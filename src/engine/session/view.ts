@@ -10,6 +10,7 @@ import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
 import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
+import { expiry } from '../calls/settle.ts'
 import { restore } from '../model-call/restore.ts'
 import {
   messageTime,
@@ -234,8 +235,13 @@ function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows)
   return defined<CallQuestion>({
     ...question,
     options: options && viewQuestion(options),
-    by: shows('by') ? by : undefined,
+    by: shownAuthor(by, shows),
   })
+}
+
+/** Who has settled something. That nobody did in time is shown to everybody: it names no person. */
+export function shownAuthor(by: string | undefined, shows: Shows): string | undefined {
+  return by === expiry || shows('by') ? by : undefined
 }
 
 function shownApproval(
@@ -246,7 +252,7 @@ function shownApproval(
     ...approval,
     // It was written for the model, which reads it in the result.
     reason: shows('tool_results') ? reason : undefined,
-    by: shows('by') ? by : undefined,
+    by: shownAuthor(by, shows),
     arguments: shows('tool_arguments') ? args : undefined,
   })
 }

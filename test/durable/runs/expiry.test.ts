@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { askUser, createEngine, noAnswer, Session, tool, type Engine } from '../../../src/index.ts'
+import {
+  askUser,
+  createEngine,
+  noAnswer,
+  Session,
+  tool,
+  type Engine,
+  type Tool,
+} from '../../../src/index.ts'
 import { createRuns, type RunsOptions } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../../src/testing.ts'
@@ -13,7 +21,7 @@ const schema = { type: 'object' } as const
 function world(more: Partial<RunsOptions> = {}) {
   const clock = virtualClock({ start: 1_000_000, auto: false })
   const ran: string[] = []
-  const tools = [
+  const tools: Tool[] = [
     tool({
       name: 'pay',
       description: 'pays',
@@ -28,6 +36,17 @@ function world(more: Partial<RunsOptions> = {}) {
       handler: () => askUser('Which?', { expiresInMs: hour }),
     }),
   ]
+  tools.push(
+    tool({
+      name: 'wait',
+      description: 'takes an hour',
+      schema,
+      handler: (_args, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('stopped')))
+        }),
+    }),
+  )
   const engine = (scripts: readonly Script[]): Engine =>
     createEngine({ adapter: fake({ scripts }), tools, clock })
   const store = memoryStore({ clock })
@@ -152,7 +171,7 @@ test('a person who decides after the time, before anybody has noticed, wins', as
 
 test('a person who decides after the expiry is told so', async () => {
   const { clock, runsWith } = world()
-  await using runs = runsWith(call('pay'), say('Too late.'))
+  await using runs = runsWith(call('pay'), call('pay'))
   await runs.send('ada', 'go')
   await settle(clock)
   const { rows } = await runs.pending()
@@ -161,4 +180,102 @@ test('a person who decides after the expiry is told so', async () => {
   await expect(
     runs.approve('ada', 'c1', { ticket: rows[0]?.ticket, by: 'grace' }),
   ).rejects.toMatchObject({ reason: 'already_decided', metadata: { by: 'expiry' } })
+})
+
+describe('a run that was stopped', () => {
+  async function stopped() {
+    const made = world()
+    const runs = made.runsWith(
+      [
+        ['tool_call', { id: 'c1', name: 'pay', arguments: {} }],
+        ['tool_call', { id: 'c2', name: 'wait', arguments: {} }],
+      ],
+      say('And now?'),
+    )
+    await runs.send('ada', 'go')
+    await settle(made.clock)
+    await runs.stop('ada')
+    await settle(made.clock)
+    expect((await runs.get('ada'))?.session.status).toBe('halted')
+    return { ...made, runs }
+  }
+
+  test('does not go on because something has expired', async () => {
+    const { clock, runs } = await stopped()
+    await clock.advance(hour)
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session?.status).toBe('halted')
+    expect(session && Session.calls(session)).toMatchObject([
+      { id: 'c1', state: 'denied', approval: { by: 'expiry' } },
+      { id: 'c2' },
+    ])
+    expect((await runs.pending()).rows).toEqual([])
+    expect(await runs.due()).toEqual([])
+    await runs.close()
+  })
+
+  test('goes on with that when somebody resumes it', async () => {
+    const { clock, ran, runs } = await stopped()
+    await clock.advance(hour)
+    await runs.resume('ada')
+    await settle(clock)
+    const { session } = (await runs.get('ada')) ?? {}
+    expect([session?.status, ran]).toEqual(['completed', []])
+    expect(JSON.stringify(session?.thread)).toContain('nobody decided in time')
+    await runs.close()
+  })
+})
+
+test('runs.due names what has expired also where more is due for other reasons than it may list', async () => {
+  const { clock, store, runsWith } = world({ execute: false })
+  await using runs = runsWith(call('pay'), call('pay'))
+  for (const id of ['a', 'b']) {
+    await runs.send(id, 'go')
+    await runs.advance(id)
+  }
+  await clock.advance(hour)
+  for (const id of ['x', 'y', 'z']) await runs.send(id, 'go')
+  expect((await runs.due({ limit: 3 })).filter((id) => id < 'c')).toEqual(['a'])
+  expect(await runs.due({ limit: 10 })).toHaveLength(5)
+  expect((await store.due({ limit: 10 })).length).toBe(3)
+})
+
+describe('over HTTP', () => {
+  const decide = (ticket: string | undefined): Request =>
+    new Request('http://x/ada/approvals/c1', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ approve: true, ticket }),
+    })
+
+  test('a person who is late is told that it has expired, also where names are not shown', async () => {
+    const { clock, runsWith } = world()
+    await using runs = runsWith(call('pay'), say('Too late.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    const [row] = (await runs.pending()).rows
+    await clock.advance(hour)
+    const answer = await runs.handler({ authorize: () => ({ by: 'grace' }) })(decide(row?.ticket))
+    expect(answer.status).toBe(409)
+    expect(await answer.json()).toMatchObject({
+      reason: 'already_decided',
+      decision: 'denied',
+      by: 'expiry',
+    })
+  })
+
+  test('nobody is let in under the name of expiry', async () => {
+    const { clock, ran, runsWith } = world()
+    await using runs = runsWith(call('pay'), say('Paid.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    const [row] = (await runs.pending()).rows
+    const answer = await runs.handler({
+      authorize: () => ({ by: 'expiry' }),
+      onError: () => undefined,
+    })(decide(row?.ticket))
+    expect(answer.ok).toBe(false)
+    await settle(clock)
+    expect(ran).toEqual([])
+  })
 })

@@ -6,6 +6,7 @@ import {
   noAnswer,
   Session,
   tool,
+  toView,
   type Engine,
   type Tool,
 } from '../../../src/index.ts'
@@ -182,6 +183,28 @@ describe('a question that nobody answered in time', () => {
       'assistant',
     ])
   })
+})
+
+test('nobody is shown to have said what was said instead of an answer', async () => {
+  const { engine, clock } = world([call('c1', 'ask')], say('Then not.'))
+  const session = await waiting(engine)
+  await clock.advance(minute)
+  const { session: after } = await Session.resume(engine, session)
+  const view = toView(after)
+  expect(view.messages.map(({ role, text }) => [role, text])).toEqual([
+    ['user', 'go'],
+    ['assistant', ''],
+    ['assistant', 'Then not.'],
+  ])
+  expect(view.tools[0]?.question).toMatchObject({ answer: noAnswer, by: 'expiry' })
+})
+
+test('everybody may see that a call was denied by expiry', async () => {
+  const { engine, clock } = world([call('c1', 'pay')], say('Too late.'))
+  const session = await waiting(engine)
+  await clock.advance(minute)
+  const { session: after } = await Session.resume(engine, session)
+  expect(toView(after).tools[0]).toMatchObject({ denied: true, approval: { by: 'expiry' } })
 })
 
 test('what waits inside of an agent expires, too', async () => {
