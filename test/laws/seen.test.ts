@@ -52,6 +52,8 @@ const move = fc.oneof(
     }),
   },
   { weight: 7, arbitrary: fc.record({ type: fc.constant('advance' as const) }) },
+  /** The last answer is made anew, behind the back of those who look at it. */
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('redo' as const) }) },
 )
 
 test(
@@ -81,9 +83,13 @@ test(
             else if (one.type === 'advance') await rest()
             else if (one.type === 'say') {
               await tried(runs.send('s', `message ${++said}`, { answers: null }))
-            } else if (one.type === 'rewind') {
+            } else if (one.type === 'rewind' || one.type === 'redo') {
               if (info === undefined || info.running) continue
-              await tried(rewind(store, info.session, one.to, info.version))
+              const { messages } = info.session.thread
+              const last = messages.findLastIndex(({ role }) => role === 'assistant')
+              const to = one.type === 'redo' ? Math.max(last, 1) : one.to
+              await tried(rewind(store, info.session, to, info.version))
+              if (one.type === 'redo') await rest()
             } else {
               if (one.fresh && info) pages[one.who] = Session.pending(info.session)
               const seen = pages[one.who] ?? []
