@@ -42,6 +42,7 @@ import {
 } from '../../core/schema/checks.ts'
 import {
   isRunResult,
+  maxInnerDepth,
   runResultProblem,
   validateSession,
 } from '../../core/schema/validate-session.ts'
@@ -721,11 +722,12 @@ export function expiryOf({ kind, ticket, call }: PendingCall, at: number): Sessi
   return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
 }
 
-/** Whether a call of a session, which was not checked yet, waits for a limited time. */
-function hasLimits(session: unknown): boolean {
+/** Whether a call of a session, which was not checked yet, waits for a limited time. One that is too deep to be legal is to be checked. */
+function hasLimits(session: unknown, depth: number = 0): boolean {
+  if (depth > maxInnerDepth) return true
   const { calls } = isObject(session) ? session : {}
   return Object.values(isObject(calls) ? calls : {}).some(
-    (call) => isObject(call) && ('expiresAt' in call || hasLimits(call['inner'])),
+    (call) => isObject(call) && ('expiresAt' in call || hasLimits(call['inner'], depth + 1)),
   )
 }
 

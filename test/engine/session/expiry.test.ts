@@ -212,6 +212,17 @@ test('what waits inside of an agent expires, too', async () => {
   expect([after.status, ran]).toEqual(['completed', []])
 })
 
+test('a session whose agents are too deep is refused, and not looked through for limits', () => {
+  const { engine } = world()
+  let session = Session.create({ id: 's', messages: 'go' })
+  for (let depth = 0; depth < 20_000; depth++) {
+    session = { ...session, calls: { c1: { state: 'running', inner: session } } }
+  }
+  const refused = expect.objectContaining({ kind: 'validation', reason: 'invalid_session' })
+  expect(() => Session.expire(session, 0)).toThrow(refused)
+  expect(() => Session.streamReply(engine, session, 'well?')).toThrow(refused)
+})
+
 test.each([0, -1, '1 min', Number.NaN, null])('a limit of %j is refused', (expiresInMs) => {
   const given = { name: 'pay', description: 'pays', schema, handler: () => 1 }
   expect(() => tool({ ...given, needsApproval: { expiresInMs: expiresInMs as number } })).toThrow(
