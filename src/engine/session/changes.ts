@@ -707,7 +707,20 @@ export function expired(session: Session, now: number): Session {
   assertValid('invalid_session', validateSession(session))
   // Of a session with more than one answer can have, the next run settles the others.
   const due = pendingCalls(session).filter((pending) => isExpired(pending, now))
-  return due.slice(0, 512).reduce((next, one) => applyCommand(next, expiryOf(one, now)), session)
+  return due.slice(0, 512).reduce((next, one) => settledByExpiry(next, one, now), session)
+}
+
+/** What applying `expiryOf` gives, for something that is known to wait: what else waits is not looked for each time. */
+function settledByExpiry(
+  session: Session,
+  { kind, ticket, call }: PendingCall,
+  at: number,
+): Session {
+  const settlement = { ticket, by: expiry, at }
+  if (kind === 'question') {
+    return withTime(answered(session, call.id, noAnswer, settlement), session, at)
+  }
+  return withApproval(session, call.id, { deny: notInTime }, settlement)
 }
 
 /** Whether nobody has settled in time what a call waits for. */
@@ -717,10 +730,16 @@ export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolea
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = 'expiry'
+  const by = expiry
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
-  return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
+  return { type: 'deny', toolCallId: call.id, reason: notInTime, ticket, by, at }
 }
+
+/** The author of such a command. */
+const expiry = 'expiry'
+
+/** Why a call is denied that nobody has decided about. */
+const notInTime = 'nobody decided in time'
 
 /** Whether a call of a session, which was not checked yet, waits for a limited time. One that is too deep to be legal is to be checked. */
 function hasLimits(session: unknown, depth: number = 0): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { applyCommand, expiryOf } from '../../../src/engine/session/changes.ts'
 import {
   agentTool,
   askUser,
@@ -210,6 +211,16 @@ test('what waits inside of an agent expires, too', async () => {
   await clock.advance(minute)
   const { session: after } = await Session.resume(engine, session)
   expect([after.status, ran]).toEqual(['completed', []])
+})
+
+test('what expires together is settled as by one command after the other', async () => {
+  const names = ['pay', 'ask', 'book', 'pay']
+  const { engine } = world(names.map((name, at) => call(`c${at}`, name)))
+  const session = await waiting(engine)
+  const now = 1000 + minute
+  const commands = Session.pending(session).map((pending) => expiryOf(pending, now))
+  expect(commands).toHaveLength(names.length)
+  expect(Session.expire(session, now)).toEqual(commands.reduce(applyCommand, session))
 })
 
 test('a session whose agents are too deep is refused, and not looked through for limits', () => {
