@@ -11,11 +11,11 @@ import { innerEvent, isBoundary, type Batch } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import { pendingCalls } from '../../engine/calls/pending.ts'
+import { pendingCalls, waits } from '../../engine/calls/pending.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { withinSpan } from '../../engine/model-call/engine.ts'
 import { settlePolicy } from '../../engine/model-call/retry-policy.ts'
-import { applyCommand, expiryOf, isExpired } from '../../engine/session/changes.ts'
+import { applyCommand, expiryOf, isExpired, isExpiry } from '../../engine/session/changes.ts'
 import { streamNext, type SessionStream } from '../../engine/session/operations.ts'
 import { restingRun, withTrace } from '../../engine/session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
@@ -164,7 +164,7 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
       at = { session: at.session, drained: true }
       break
     }
-    at = await run(work, at.session, withTime(entry))
+    at = await run(work, at, withTime(entry))
     hasRun = true
     // What is queued behind a run that was stopped begins anew, with a new lease.
     if (at.drained === true || owner.isStopped()) break
@@ -233,10 +233,11 @@ function isUnanswered({ status, thread }: Session): boolean {
  */
 async function run(
   work: Work,
-  from: Session,
+  at: Progress,
   command: SessionCommand | undefined,
 ): Promise<Progress> {
   const { options, owner, control, trace } = work
+  const { session: from } = at
   const taken = command === undefined ? 0 : 1
   const session = command === undefined ? takenOver(from) : from
   if ((session.run?.takeOvers ?? 0) > options.maxTakeOvers) {
@@ -249,6 +250,12 @@ async function run(
     return refuse(work, session, error)
   }
   tellMetadata(work, next)
+  // Time alone does not make a run go on that was stopped, has failed, or waits for another attempt.
+  if (command !== undefined && isExpiry(command) && !waits(session)) {
+    await owner.save(next, { taken, first: true })
+    control.onTaken?.()
+    return { ...at, session: next }
+  }
   let stream: SessionStream
   try {
     const timed = timedEngine(await options.engineFor(next), options.clock)

@@ -735,6 +735,11 @@ export function expiryOf({ kind, ticket, call }: PendingCall, at: number): Sessi
   return { type: 'deny', toolCallId: call.id, reason: notInTime, ticket, by, at }
 }
 
+/** Whether a command settles what nobody has settled in time. */
+export function isExpiry(command: SessionCommand): boolean {
+  return command.type !== 'resume' && command.by === expiry
+}
+
 /** The author of such a command. */
 const expiry = 'expiry'
 

@@ -27,6 +27,15 @@ function world(more: Partial<RunsOptions> = {}) {
       schema,
       handler: () => askUser('Which?', { expiresInMs: hour }),
     }),
+    tool({
+      name: 'sleep',
+      description: 'sleeps until it is stopped',
+      schema,
+      handler: async (_args, { signal }) => {
+        ran.push('sleep')
+        await clock.sleep(hour, signal)
+      },
+    }),
   ]
   const engine = (scripts: readonly Script[]): Engine =>
     createEngine({ adapter: fake({ scripts }), tools, clock })
@@ -36,7 +45,9 @@ function world(more: Partial<RunsOptions> = {}) {
   return { clock, ran, store, runsWith }
 }
 
-const call = (name: string): Script => [['tool_call', { id: 'c1', name, arguments: {} }]]
+const call = (name: string, id: string = 'c1'): Script => [
+  ['tool_call', { id, name, arguments: {} }],
+]
 
 const say = (words: string): Script => [['text', words]]
 
@@ -161,4 +172,70 @@ test('a person who decides after the expiry is told so', async () => {
   await expect(
     runs.approve('ada', 'c1', { ticket: rows[0]?.ticket, by: 'grace' }),
   ).rejects.toMatchObject({ reason: 'already_decided', metadata: { by: 'expiry' } })
+})
+
+describe('what a run had asked for that does not go on by itself', () => {
+  test('is settled in time after a stop, and the run stays stopped until somebody resumes it', async () => {
+    const { clock, ran, runsWith } = world()
+    await using runs = runsWith([...call('pay'), ...call('sleep', 'c2')], say('Too late.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    await runs.stop('ada')
+    await settle(clock)
+    const stopped = (await runs.get('ada'))?.session
+    expect(stopped).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(stopped && Session.pending(stopped)).toMatchObject([{ call: { id: 'c1' } }])
+    await clock.advance(hour)
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(session && Session.calls(session)[0]).toMatchObject({
+      state: 'denied',
+      approval: { by: 'expiry' },
+    })
+    expect(await runs.due()).toEqual([])
+    await runs.resume('ada')
+    await settle(clock)
+    expect((await runs.get('ada'))?.session.status).toBe('completed')
+    expect(ran).toEqual(['sleep'])
+  })
+
+  test('is settled in time after a failure, and the model is not asked again', async () => {
+    const { clock, ran, runsWith } = world()
+    const failure: Script = [['error', 'provider_unavailable']]
+    await using runs = runsWith(call('pay'), failure, say('So be it.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    await runs.send('ada', 'and now?', { answers: null })
+    await settle(clock)
+    const failed = (await runs.get('ada'))?.session
+    expect(failed).toMatchObject({ status: 'error', pendingApprovals: [{ id: 'c1' }] })
+    await clock.advance(hour)
+    const { session } = (await runs.get('ada')) ?? {}
+    expect(session).toMatchObject({ status: 'error', pendingApprovals: [] })
+    await runs.resume('ada')
+    await settle(clock)
+    const after = (await runs.get('ada'))?.session
+    expect(after?.status).toBe('completed')
+    expect(JSON.stringify(after?.thread)).toContain('nobody decided in time')
+    expect(ran).toEqual([])
+  })
+
+  test('is settled in time while another attempt of the model is due later, which is not made earlier', async () => {
+    const { clock, runsWith } = world()
+    const refusal: Script = [['preflight_error', 'rate_limited', { retryAfterMs: 2 * hour }]]
+    await using runs = runsWith(call('pay'), refusal, say('So be it.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    await runs.send('ada', 'and now?', { answers: null })
+    await settle(clock)
+    await clock.advance(hour)
+    await runs.recover()
+    const { session, running } = (await runs.get('ada')) ?? {}
+    expect(session && Session.calls(session)[0]).toMatchObject({ approval: { by: 'expiry' } })
+    expect([running, session?.status]).toEqual([true, 'idle'])
+    await clock.advance(hour - 1)
+    expect((await runs.get('ada'))?.session.status).toBe('idle')
+    await clock.advance(1000)
+    expect((await runs.get('ada'))?.session.status).toBe('completed')
+  })
 })
