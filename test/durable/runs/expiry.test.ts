@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../../src/core/base/clock.ts'
+import { expiringSessions } from '../../../src/durable/runs/worker.ts'
 import { askUser, createEngine, noAnswer, Session, tool, type Engine } from '../../../src/index.ts'
 import { createRuns, type RunsOptions } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
@@ -147,6 +149,28 @@ describe('when the process that has run the session is gone', () => {
     expect((await runs.get('ada'))?.session.status).toBe('completed')
     await worker.close()
   })
+})
+
+test('a worker looks for it once a second, also when its clock is set back', async () => {
+  let now = 10 * hour
+  let looks = 0
+  const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
+  const pending = async () => {
+    looks++
+    return { rows: [] }
+  }
+  const expiring = expiringSessions({ pending }, clock)
+  const looksAt = async (time: number): Promise<number> => {
+    now = time
+    await expiring.next()
+    return looks
+  }
+  expect(await looksAt(10 * hour)).toBe(1)
+  expect(await looksAt(10 * hour + 999)).toBe(1)
+  expect(await looksAt(10 * hour + 1000)).toBe(2)
+  expect(await looksAt(hour)).toBe(3)
+  expect(await looksAt(hour + 999)).toBe(3)
+  expect(await looksAt(hour + 1000)).toBe(4)
 })
 
 test('a person who decides after the time, before anybody has noticed, wins', async () => {
