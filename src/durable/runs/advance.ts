@@ -202,9 +202,7 @@ async function settleExpired(
 
 /** How long it takes until something expires that a session waits for. */
 function timeToExpiry(session: Session, now: number): number | undefined {
-  const times = pendingCalls(session).flatMap(({ kind, expiresAt }) =>
-    kind === 'result' || expiresAt === undefined ? [] : expiresAt,
-  )
+  const times = pendingCalls(session).flatMap(({ expiresAt }) => expiresAt ?? [])
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 

@@ -724,8 +724,8 @@ function settledByExpiry(
 }
 
 /** Whether nobody has settled in time what a call waits for. */
-export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolean {
-  return kind !== 'result' && expiresAt !== undefined && expiresAt <= now
+export function isExpired({ expiresAt }: PendingCall, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now
 }
 
 /** The command that settles what nobody has settled in time. */

@@ -223,6 +223,19 @@ test('what expires together is settled as by one command after the other', async
   expect(Session.expire(session, now)).toEqual(commands.reduce(applyCommand, session))
 })
 
+test('a call that waits for its result has no limit, whatever was saved of it', async () => {
+  const hand = tool({ name: 'hand', description: 'by hand', schema, manual: true })
+  const engine = createEngine({
+    adapter: fake({ scripts: [[call('c1', 'hand')]] }),
+    tools: [hand],
+  })
+  const session = await waiting(engine)
+  const [[id, kept] = []] = Object.entries(session.calls ?? {})
+  const limited = saved({ ...session, calls: { [id ?? '']: { ...kept, expiresAt: 0 } } })
+  expect(Session.pending(limited)).toEqual(Session.pending(session))
+  expect(Session.expire(limited, 1000)).toBe(limited)
+})
+
 test('a session whose agents are too deep is refused, and not looked through for limits', () => {
   const { engine } = world()
   let session = Session.create({ id: 's', messages: 'go' })
