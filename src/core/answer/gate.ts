@@ -19,7 +19,8 @@ export const maxCalls = 512
  * - A number that is not finite, a negative zero, a member named `__proto__` and what JSON cannot hold are dropped or settled. In the
  *   arguments of a call they leave nothing to run: `arguments` is `{}`, and `rawArguments` keeps the text.
  * - Every call has an id of its own, in the answer and among the messages before it: the second call `c1` is `c1_2`. It can stand in an
- *   address: a slash or a control character is `_`, and `..` is `__`. It has a `tool_call_started` before its other events.
+ *   address: a slash or a control character is `_`, and `..` is `__`. It can name a member: `__proto__` is `_proto_`. It has a
+ *   `tool_call_started` before its other events.
  * - An image that is not legal is left out, and named in the metadata of the answer.
  * - An answer of too many calls or bytes, and a value nested too deeply, end in `too_large`; what came before is kept.
  *
@@ -276,9 +277,11 @@ function idOf(gate: Gate, given: string, nth: number): string {
  * An id that can stand in an address and in a log, with `_` in place of what cannot.
  *
  * `a/b` is the call `b` of the agent in call `a`, and no model may name its calls like one of those. `.` and `..`, encoded or not, are
- * removed from every address, so that nobody could settle the call over HTTP. Half a surrogate pair cannot be encoded.
+ * removed from every address, so that nobody could settle the call over HTTP. Half a surrogate pair cannot be encoded. A session keeps
+ * its calls by their ids, and no member of what is read may be `__proto__`.
  */
 function legalId(given: string): string {
+  if (given === '__proto__') return '_proto_'
   if (/^(?:\.|%2e){1,2}$/i.test(given)) return given.replaceAll(/\.|%2e/gi, '_')
   return given.replaceAll(/[/\p{Cc}\p{Cs}\u2028\u2029]/gu, '_')
 }

@@ -11,12 +11,11 @@ import { innerEvent, isBoundary, type Batch } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Session, SessionCommand } from '../../core/types/session.ts'
-import { pendingCalls } from '../../engine/calls/pending.ts'
-import { expiry } from '../../engine/calls/settle.ts'
+import { pendingCalls, waits } from '../../engine/calls/pending.ts'
 import { engineParts } from '../../engine/model-call/context.ts'
 import { withinSpan } from '../../engine/model-call/engine.ts'
 import { settlePolicy } from '../../engine/model-call/retry-policy.ts'
-import { applyCommand, expiryOf, isExpired } from '../../engine/session/changes.ts'
+import { applyCommand, expiryOf, isExpired, isExpiry } from '../../engine/session/changes.ts'
 import { streamNext, type SessionStream } from '../../engine/session/operations.ts'
 import { restingRun, withTrace } from '../../engine/session/reduce.ts'
 import type { AcquiredLease, InboxEntry } from '../stores/run-store.ts'
@@ -165,7 +164,7 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
       at = { session: at.session, drained: true }
       break
     }
-    at = await run(work, at.session, withTime(entry))
+    at = await run(work, at, withTime(entry))
     hasRun = true
     // What is queued behind a run that was stopped begins anew, with a new lease.
     if (at.drained === true || owner.isStopped()) break
@@ -203,9 +202,7 @@ async function settleExpired(
 
 /** How long it takes until something expires that a session waits for. */
 function timeToExpiry(session: Session, now: number): number | undefined {
-  const times = pendingCalls(session).flatMap(({ kind, expiresAt }) =>
-    kind === 'result' || expiresAt === undefined ? [] : expiresAt,
-  )
+  const times = pendingCalls(session).flatMap(({ expiresAt }) => expiresAt ?? [])
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
@@ -234,10 +231,11 @@ function isUnanswered({ status, thread }: Session): boolean {
  */
 async function run(
   work: Work,
-  from: Session,
+  at: Progress,
   command: SessionCommand | undefined,
 ): Promise<Progress> {
   const { options, owner, control, trace } = work
+  const { session: from } = at
   const taken = command === undefined ? 0 : 1
   const session = command === undefined ? takenOver(from) : from
   if ((session.run?.takeOvers ?? 0) > options.maxTakeOvers) {
@@ -250,10 +248,11 @@ async function run(
     return refuse(work, session, error)
   }
   tellMetadata(work, next)
-  if (command !== undefined && isLeftAlone(session, command)) {
-    await owner.save(next, { taken })
+  // Time alone does not make a run go on that was stopped, has failed, or waits for another attempt.
+  if (command !== undefined && isExpiry(command) && !waits(session)) {
+    await owner.save(next, { taken, first: true })
     control.onTaken?.()
-    return { session: next }
+    return { ...at, session: next }
   }
   let stream: SessionStream
   try {
@@ -277,12 +276,6 @@ async function run(
   await owner.save(begun, { taken, first: true })
   if (taken > 0) control.onTaken?.()
   return readRun(work, stream)
-}
-
-/** Whether a command settles something of a run that was stopped or failed because nobody did in time. That is no reason to go on. */
-function isLeftAlone({ status }: Session, command: SessionCommand): boolean {
-  const isOver = status === 'halted' || status === 'error'
-  return isOver && 'by' in command && command.by === expiry
 }
 
 /** The session of a run that goes on after its owner died. A run that only waited for another attempt was not cut. */

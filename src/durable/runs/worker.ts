@@ -93,7 +93,8 @@ export function expiringSessions(store: Pick<RunStore, 'pending'>, clock: Clock)
     async next() {
       if (walk === undefined) {
         const now = clock.now()
-        if (now < nextWalk) return undefined
+        // A clock that was set back does not put the next walk off.
+        if (now < nextWalk && now >= nextWalk - walkEveryMs) return undefined
         nextWalk = now + walkEveryMs
         walk = expiredIds(store, now)
       }

@@ -204,6 +204,7 @@ function pendingCall({ kind, owner, own, call, saved }: Wait): PendingCall {
     question,
     reason: kind === 'approval' ? reason : undefined,
     since,
-    expiresAt,
+    // Nobody is told that a result has to come in time.
+    expiresAt: kind === 'result' ? undefined : expiresAt,
   })
 }

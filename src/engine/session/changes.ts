@@ -46,6 +46,7 @@ import {
 } from '../../core/schema/checks.ts'
 import {
   isRunResult,
+  maxInnerDepth,
   runResultProblem,
   validateSession,
 } from '../../core/schema/validate-session.ts'
@@ -717,26 +718,48 @@ export function expired(session: Session, now: number): Session {
   assertValid('invalid_session', validateSession(session))
   // Of a session with more than one answer can have, the next run settles the others.
   const due = pendingCalls(session).filter((pending) => isExpired(pending, now))
-  return due.slice(0, 512).reduce((next, one) => applyCommand(next, expiryOf(one, now)), session)
+  return due.slice(0, 512).reduce((next, one) => settledByExpiry(next, one, now), session)
+}
+
+/** What applying `expiryOf` gives, for something that is known to wait: what else waits is not looked for each time. */
+function settledByExpiry(
+  session: Session,
+  { kind, ticket, call }: PendingCall,
+  at: number,
+): Session {
+  const settlement = { ticket, by: expiry, at }
+  if (kind === 'question') {
+    return withTime(answered(session, call.id, noAnswer, settlement), session, at)
+  }
+  return withApproval(session, call.id, { deny: notInTime }, settlement)
 }
 
 /** Whether nobody has settled in time what a call waits for. */
-export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolean {
-  return kind !== 'result' && expiresAt !== undefined && expiresAt <= now
+export function isExpired({ expiresAt }: PendingCall, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now
 }
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
   const by = expiry
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
-  return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
+  return { type: 'deny', toolCallId: call.id, reason: notInTime, ticket, by, at }
 }
 
-/** Whether a call of a session, which was not checked yet, waits for a limited time. */
-function hasLimits(session: unknown): boolean {
+/** Whether a command settles what nobody has settled in time. */
+export function isExpiry(command: SessionCommand): boolean {
+  return command.type !== 'resume' && command.by === expiry
+}
+
+/** Why a call is denied that nobody has decided about. */
+const notInTime = 'nobody decided in time'
+
+/** Whether a call of a session, which was not checked yet, waits for a limited time. One that is too deep to be legal is to be checked. */
+function hasLimits(session: unknown, depth: number = 0): boolean {
+  if (depth > maxInnerDepth) return true
   const { calls } = isObject(session) ? session : {}
   return Object.values(isObject(calls) ? calls : {}).some(
-    (call) => isObject(call) && ('expiresAt' in call || hasLimits(call['inner'])),
+    (call) => isObject(call) && ('expiresAt' in call || hasLimits(call['inner'], depth + 1)),
   )
 }
 

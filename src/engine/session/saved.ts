@@ -98,9 +98,17 @@ function assertReadable(issues: readonly Issue[]): void {
 /** A session whose lists and status say what its calls wait for. Saved data may say anything else. */
 function withOwnLists(session: Session): Session {
   const next = withLists(session)
-  if (!waits(session) || waitingStatus(next) === session.status) return next
-  const problem = `is ${session.status}, and none of its calls waits for that`
-  throw unreadable('it is not a legal session', [{ path: 'status', problem }])
+  if (waits(session) && waitingStatus(next) !== session.status) {
+    const problem = `is ${session.status}, and none of its calls waits for that`
+    assertReadable([{ path: 'status', problem }])
+  }
+  // The lists say which calls may be unanswered, and those that were saved said it until now.
+  if (waitingIds(next) !== waitingIds(session)) assertReadable(validateSession(next))
+  return next
+}
+
+function waitingIds({ pendingToolCalls, pendingApprovals }: Session): string {
+  return JSON.stringify([...pendingToolCalls, ...pendingApprovals].map(({ id }) => id))
 }
 
 /**

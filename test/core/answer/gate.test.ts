@@ -315,7 +315,7 @@ describe('events that have passed a gate before', () => {
   })
 })
 
-describe('an id that cannot stand in an address or in a log', () => {
+describe('an id that cannot stand in an address, in a log or before a member', () => {
   const renamed: readonly (readonly [given: string, id: string])[] = [
     ['.', '_'],
     ['..', '__'],
@@ -327,6 +327,8 @@ describe('an id that cannot stand in an address or in a log', () => {
     ['a\u0000\u007f\u0085b', 'a___b'],
     ['a\u2028b', 'a_b'],
     ['a\uD800b', 'a_b'],
+    ['__proto__', '_proto_'],
+    ['constructor', 'constructor'],
     ['...', '...'],
     ['a..b', 'a..b'],
     ['é😀 %2e.x', 'é😀 %2e.x'],

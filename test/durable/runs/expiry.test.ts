@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  askUser,
-  createEngine,
-  noAnswer,
-  Session,
-  tool,
-  type Engine,
-  type Tool,
-} from '../../../src/index.ts'
+import type { Clock } from '../../../src/core/base/clock.ts'
+import { expiringSessions } from '../../../src/durable/runs/worker.ts'
+import { askUser, createEngine, noAnswer, Session, tool, type Engine } from '../../../src/index.ts'
 import { createRuns, type RunsOptions } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../../src/testing.ts'
@@ -21,7 +15,7 @@ const schema = { type: 'object' } as const
 function world(more: Partial<RunsOptions> = {}) {
   const clock = virtualClock({ start: 1_000_000, auto: false })
   const ran: string[] = []
-  const tools: Tool[] = [
+  const tools = [
     tool({
       name: 'pay',
       description: 'pays',
@@ -35,18 +29,16 @@ function world(more: Partial<RunsOptions> = {}) {
       schema,
       handler: () => askUser('Which?', { expiresInMs: hour }),
     }),
-  ]
-  tools.push(
     tool({
-      name: 'wait',
-      description: 'takes an hour',
+      name: 'sleep',
+      description: 'sleeps until it is stopped',
       schema,
-      handler: (_args, { signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('stopped')))
-        }),
+      handler: async (_args, { signal }) => {
+        ran.push('sleep')
+        await clock.sleep(hour, signal)
+      },
     }),
-  )
+  ]
   const engine = (scripts: readonly Script[]): Engine =>
     createEngine({ adapter: fake({ scripts }), tools, clock })
   const store = memoryStore({ clock })
@@ -55,7 +47,9 @@ function world(more: Partial<RunsOptions> = {}) {
   return { clock, ran, store, runsWith }
 }
 
-const call = (name: string): Script => [['tool_call', { id: 'c1', name, arguments: {} }]]
+const call = (name: string, id: string = 'c1'): Script => [
+  ['tool_call', { id, name, arguments: {} }],
+]
 
 const say = (words: string): Script => [['text', words]]
 
@@ -157,6 +151,28 @@ describe('when the process that has run the session is gone', () => {
   })
 })
 
+test('a worker looks for it once a second, also when its clock is set back', async () => {
+  let now = 10 * hour
+  let looks = 0
+  const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
+  const pending = async () => {
+    looks++
+    return { rows: [] }
+  }
+  const expiring = expiringSessions({ pending }, clock)
+  const looksAt = async (time: number): Promise<number> => {
+    now = time
+    await expiring.next()
+    return looks
+  }
+  expect(await looksAt(10 * hour)).toBe(1)
+  expect(await looksAt(10 * hour + 999)).toBe(1)
+  expect(await looksAt(10 * hour + 1000)).toBe(2)
+  expect(await looksAt(hour)).toBe(3)
+  expect(await looksAt(hour + 999)).toBe(3)
+  expect(await looksAt(hour + 1000)).toBe(4)
+})
+
 test('a person who decides after the time, before anybody has noticed, wins', async () => {
   const { clock, ran, runsWith } = world({ execute: false })
   const first = runsWith(call('pay'), say('Paid.'))
@@ -171,7 +187,7 @@ test('a person who decides after the time, before anybody has noticed, wins', as
 
 test('a person who decides after the expiry is told so', async () => {
   const { clock, runsWith } = world()
-  await using runs = runsWith(call('pay'), call('pay'))
+  await using runs = runsWith(call('pay'), say('Too late.'))
   await runs.send('ada', 'go')
   await settle(clock)
   const { rows } = await runs.pending()
@@ -182,47 +198,69 @@ test('a person who decides after the expiry is told so', async () => {
   ).rejects.toMatchObject({ reason: 'already_decided', metadata: { by: 'expiry' } })
 })
 
-describe('a run that was stopped', () => {
-  async function stopped() {
-    const made = world()
-    const runs = made.runsWith(
-      [
-        ['tool_call', { id: 'c1', name: 'pay', arguments: {} }],
-        ['tool_call', { id: 'c2', name: 'wait', arguments: {} }],
-      ],
-      say('And now?'),
-    )
+describe('what a run had asked for that does not go on by itself', () => {
+  test('is settled in time after a stop, and the run stays stopped until somebody resumes it', async () => {
+    const { clock, ran, runsWith } = world()
+    await using runs = runsWith([...call('pay'), ...call('sleep', 'c2')], say('Too late.'))
     await runs.send('ada', 'go')
-    await settle(made.clock)
+    await settle(clock)
     await runs.stop('ada')
-    await settle(made.clock)
-    expect((await runs.get('ada'))?.session.status).toBe('halted')
-    return { ...made, runs }
-  }
-
-  test('does not go on because something has expired', async () => {
-    const { clock, runs } = await stopped()
+    await settle(clock)
+    const stopped = (await runs.get('ada'))?.session
+    expect(stopped).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(stopped && Session.pending(stopped)).toMatchObject([{ call: { id: 'c1' } }])
     await clock.advance(hour)
     const { session } = (await runs.get('ada')) ?? {}
-    expect(session?.status).toBe('halted')
-    expect(session && Session.calls(session)).toMatchObject([
-      { id: 'c1', state: 'denied', approval: { by: 'expiry' } },
-      { id: 'c2' },
-    ])
-    expect((await runs.pending()).rows).toEqual([])
+    expect(session).toMatchObject({ status: 'halted', haltedReason: 'cancelled' })
+    expect(session && Session.calls(session)[0]).toMatchObject({
+      state: 'denied',
+      approval: { by: 'expiry' },
+    })
     expect(await runs.due()).toEqual([])
-    await runs.close()
-  })
-
-  test('goes on with that when somebody resumes it', async () => {
-    const { clock, ran, runs } = await stopped()
-    await clock.advance(hour)
     await runs.resume('ada')
     await settle(clock)
+    expect((await runs.get('ada'))?.session.status).toBe('completed')
+    expect(ran).toEqual(['sleep'])
+  })
+
+  test('is settled in time after a failure, and the model is not asked again', async () => {
+    const { clock, ran, runsWith } = world()
+    const failure: Script = [['error', 'provider_unavailable']]
+    await using runs = runsWith(call('pay'), failure, say('So be it.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    await runs.send('ada', 'and now?', { answers: null })
+    await settle(clock)
+    const failed = (await runs.get('ada'))?.session
+    expect(failed).toMatchObject({ status: 'error', pendingApprovals: [{ id: 'c1' }] })
+    await clock.advance(hour)
     const { session } = (await runs.get('ada')) ?? {}
-    expect([session?.status, ran]).toEqual(['completed', []])
-    expect(JSON.stringify(session?.thread)).toContain('nobody decided in time')
-    await runs.close()
+    expect(session).toMatchObject({ status: 'error', pendingApprovals: [] })
+    await runs.resume('ada')
+    await settle(clock)
+    const after = (await runs.get('ada'))?.session
+    expect(after?.status).toBe('completed')
+    expect(JSON.stringify(after?.thread)).toContain('nobody decided in time')
+    expect(ran).toEqual([])
+  })
+
+  test('is settled in time while another attempt of the model is due later, which is not made earlier', async () => {
+    const { clock, runsWith } = world()
+    const refusal: Script = [['preflight_error', 'rate_limited', { retryAfterMs: 2 * hour }]]
+    await using runs = runsWith(call('pay'), refusal, say('So be it.'))
+    await runs.send('ada', 'go')
+    await settle(clock)
+    await runs.send('ada', 'and now?', { answers: null })
+    await settle(clock)
+    await clock.advance(hour)
+    await runs.recover()
+    const { session, running } = (await runs.get('ada')) ?? {}
+    expect(session && Session.calls(session)[0]).toMatchObject({ approval: { by: 'expiry' } })
+    expect([running, session?.status]).toEqual([true, 'idle'])
+    await clock.advance(hour - 1)
+    expect((await runs.get('ada'))?.session.status).toBe('idle')
+    await clock.advance(1000)
+    expect((await runs.get('ada'))?.session.status).toBe('completed')
   })
 })
 

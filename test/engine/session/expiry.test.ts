@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { applyCommand, expiryOf } from '../../../src/engine/session/changes.ts'
 import {
   agentTool,
   askUser,
@@ -233,6 +234,40 @@ test('what waits inside of an agent expires, too', async () => {
   await clock.advance(minute)
   const { session: after } = await Session.resume(engine, session)
   expect([after.status, ran]).toEqual(['completed', []])
+})
+
+test('what expires together is settled as by one command after the other', async () => {
+  const names = ['pay', 'ask', 'book', 'pay']
+  const { engine } = world(names.map((name, at) => call(`c${at}`, name)))
+  const session = await waiting(engine)
+  const now = 1000 + minute
+  const commands = Session.pending(session).map((pending) => expiryOf(pending, now))
+  expect(commands).toHaveLength(names.length)
+  expect(Session.expire(session, now)).toEqual(commands.reduce(applyCommand, session))
+})
+
+test('a call that waits for its result has no limit, whatever was saved of it', async () => {
+  const hand = tool({ name: 'hand', description: 'by hand', schema, manual: true })
+  const engine = createEngine({
+    adapter: fake({ scripts: [[call('c1', 'hand')]] }),
+    tools: [hand],
+  })
+  const session = await waiting(engine)
+  const [[id, kept] = []] = Object.entries(session.calls ?? {})
+  const limited = saved({ ...session, calls: { [id ?? '']: { ...kept, expiresAt: 0 } } })
+  expect(Session.pending(limited)).toEqual(Session.pending(session))
+  expect(Session.expire(limited, 1000)).toBe(limited)
+})
+
+test('a session whose agents are too deep is refused, and not looked through for limits', () => {
+  const { engine } = world()
+  let session = Session.create({ id: 's', messages: 'go' })
+  for (let depth = 0; depth < 20_000; depth++) {
+    session = { ...session, calls: { c1: { state: 'running', inner: session } } }
+  }
+  const refused = expect.objectContaining({ kind: 'validation', reason: 'invalid_session' })
+  expect(() => Session.expire(session, 0)).toThrow(refused)
+  expect(() => Session.streamReply(engine, session, 'well?')).toThrow(refused)
 })
 
 test.each([0, -1, '1 min', Number.NaN, null])('a limit of %j is refused', (expiresInMs) => {

@@ -193,4 +193,41 @@ describe('members named __proto__', () => {
     expect(after.thread.messages.find(({ role }) => role === 'tool')?.content).toBe('{"a":1}')
     expect(Session.parse(Session.stringify(after))).toEqual(after)
   })
+
+  test('are not what a call is kept under, whatever a model calls it', async () => {
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      needsApproval: true,
+      handler: () => 'paid',
+    })
+    const adapter = fake({
+      scripts: [[['tool_call', { id: '__proto__', name: 'pay', arguments: {} }]], ['done']],
+    })
+    const engine = createEngine({ adapter, tools: [pay] })
+    const { session } = await Session.start(engine, 'go')
+    const waiting = Session.parse(Session.stringify(session))
+    expect(waiting).toEqual(session)
+    const approved = Session.approve(waiting, waiting.pendingApprovals[0]?.id ?? '')
+    const { session: after } = await Session.resume(engine, approved)
+    expect(after.thread.messages.find(({ role }) => role === 'tool')?.content).toBe('paid')
+  })
+})
+
+test('a session that names other calls than those that wait is refused if it could not be saved again', () => {
+  const call = { id: 'c', name: 'helper', arguments: {} }
+  const asked = { id: 'i', name: 'pay', arguments: {} }
+  const waiting = (id: string, toolCall: typeof call, more: Partial<Session>): Session => ({
+    ...Session.create({ id }),
+    status: 'awaiting_approval',
+    thread: { messages: [{ role: 'assistant', content: '', toolCalls: [toolCall] }], metadata: {} },
+    pendingApprovals: [toolCall],
+    ...more,
+  })
+  const inner = waiting('inner', asked, { calls: { i: { state: 'awaiting_approval' } } })
+  const outer = waiting('outer', call, { calls: { c: { state: 'running', inner, rests: true } } })
+  const parse = (): unknown => Session.parse(Session.stringify(outer))
+  expect(parse).toThrow(SessionError)
+  expect(parse).toThrow('tool call c is not answered')
 })
