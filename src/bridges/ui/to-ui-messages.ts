@@ -1,5 +1,12 @@
-import { deniedReason, givenAnswer, isMark, ownContent } from '../../core/messages/tool-messages.ts'
+import {
+  deniedReason,
+  expiredReason,
+  givenAnswer,
+  isMark,
+  ownContent,
+} from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
+import { expiryAuthor } from '../../core/types/call.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
 import {
@@ -11,6 +18,7 @@ import {
 } from '../../core/types/message.ts'
 import type { Session } from '../../core/types/session.ts'
 import { waits } from '../../engine/calls/pending.ts'
+import { isUnanswered } from '../../engine/calls/places.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { isUsersOwn } from '../../engine/model-call/view-event.ts'
 import { waitingEvents } from '../../engine/session/inner.ts'
@@ -31,6 +39,7 @@ import type {
   UiMessageChunk,
   UiMessageInput,
   UiMessagePart,
+  UiQuestion,
 } from './ui-types.ts'
 
 /**
@@ -48,11 +57,18 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const { include = shownByDefault } = options
   const denied = options.version === 5 ? new Map() : deniedIn(session)
   const approved = options.version === 5 ? new Map() : approvedIn(session)
-  if (!include.includes('tool_results')) denied.forEach((_, id) => denied.set(id, undefined))
+  if (!include.includes('tool_results')) {
+    // What a person wrote was for the model.
+    denied.forEach((reason, id) => reason === expiredReason || denied.set(id, undefined))
+  }
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
   const answered = answeredIn(session)
-  const answers = new Map(answered.map(({ toolCallId, answer }) => [toolCallId, answer]))
+  const answers = new Map(
+    answered.map(({ toolCallId, answer, expired }) => {
+      return [toolCallId, defined<Pick<UiQuestion, 'answer' | 'expired'>>({ answer, expired })]
+    }),
+  )
   const known = resultsIn(session, answered)
   for (const turn of turns) {
     const { id, answerId, said } = turn
@@ -126,12 +142,13 @@ function approvedIn({ calls = {} }: Session): Map<string, GivenApproval> {
 /** A question that the user has answered, as the event that asked it. */
 interface AnsweredQuestion extends Extract<StreamEvent, { type: 'ask_user_requested' }> {
   readonly answer: string
+  readonly expired: true | undefined
 }
 
 /** The questions of a session that were answered: of each call the last one. Those inside an agent are gone with it. */
 function answeredIn(session: Session): readonly AnsweredQuestion[] {
   return ownRecords(session).flatMap(({ id: toolCallId, name: toolName, question }) => {
-    const { text = '', options = {}, answer: content } = question ?? {}
+    const { text = '', options = {}, answer: content, by } = question ?? {}
     if (content === undefined) return []
     const answer = messageText({ role: 'user', content })
     return [
@@ -142,6 +159,7 @@ function answeredIn(session: Session): readonly AnsweredQuestion[] {
         question: text,
         options,
         answer,
+        expired: by === expiryAuthor ? true : undefined,
       } as const,
     ]
   })
@@ -256,22 +274,27 @@ export interface Turn {
 }
 
 /** The turns of a session. The answer to a question is the user's words, too. */
-export function turnsOf({ thread }: Session): readonly Turn[] {
+export function turnsOf(session: Session): readonly Turn[] {
+  const { thread } = session
   const turns: (Turn & { readonly answers: Message[] })[] = []
   const begin = (id: string, said?: Message): void => {
     turns.push({ id, answerId: `${id}-answer`, said, answers: [] })
+  }
+  /** With what the user said to a question. Where nobody answered in time, the answer before it goes on. */
+  const beginAnswered = (id: string, asking = '', content: Message['content']): void => {
+    if (!isUnanswered(session, asking, content)) begin(id, { role: 'user', content })
   }
   thread.messages.forEach((message, index) => {
     const { role, toolCallId, metadata } = message
     const isAnswer = role === 'tool' && metadata?.['answeredByUser'] === true
     const id = isAnswer ? `answer-${toolCallId}` : `m${index}`
-    if (isAnswer) begin(id, { ...message, content: givenAnswer(message) })
+    if (isAnswer) beginAnswered(id, toolCallId, givenAnswer(message))
     else if (isUsersOwn(message)) begin(id, message)
     if (role !== 'assistant') return
     if (turns.length === 0) begin('m')
     turns.at(-1)?.answers.push(message)
     answersOf(message).forEach(({ toolCallId: asking, content }, count) => {
-      begin(`answer-${asking}-${count}`, { role: 'user', content })
+      beginAnswered(`answer-${asking}-${count}`, asking, content)
     })
   })
   return turns
@@ -335,7 +358,7 @@ function resultsIn(session: Session, answered: readonly AnsweredQuestion[] = [])
         message,
       ]),
     ),
-    answered: new Map(answered.map(({ answer: _answer, ...event }) => [event.toolCallId, event])),
+    answered: new Map(answered.map((event) => [event.toolCallId, event])),
     isWaiting,
     asked: isWaiting || session.status === 'idle' ? waitingEvents(session) : [],
     lastAnswer: messages.findLast(({ role }) => role === 'assistant'),

@@ -13,6 +13,7 @@ import {
   answeredMessage,
   approvedContent,
   deniedMessage,
+  expiredReason,
   interruptedMessage,
   isNotYet,
   notRunMessage,
@@ -46,7 +47,12 @@ import {
   validateSession,
 } from '../../core/schema/validate-session.ts'
 import { content as contentIssues, resultParts } from '../../core/schema/validate.ts'
-import type { CallApproval, CallQuestion, PendingCall } from '../../core/types/call.ts'
+import {
+  expiryAuthor,
+  type CallApproval,
+  type CallQuestion,
+  type PendingCall,
+} from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -716,9 +722,9 @@ export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolea
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = 'expiry'
+  const by = expiryAuthor
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
-  return { type: 'deny', toolCallId: call.id, reason: 'nobody decided in time', ticket, by, at }
+  return { type: 'deny', toolCallId: call.id, reason: expiredReason, ticket, by, at }
 }
 
 /** Whether a call of a session, which was not checked yet, waits for a limited time. */

@@ -1,6 +1,6 @@
 import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
-import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
+import { expiryAuthor, type CallApproval, type CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
@@ -8,7 +8,7 @@ import { messageText, type Message, type Role } from '../../core/types/message.t
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
-import { savedCall } from '../calls/places.ts'
+import { isUnanswered, savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
 import { restore } from '../model-call/restore.ts'
 import {
@@ -97,12 +97,18 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
   /** The last question that the call asked, and its answer once there is one. With `by`: who answered. */
-  readonly question?: CallQuestion
+  readonly question?: CallQuestion & Expirable
   /**
    * What somebody decided about the call. With `by`: who; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
    * if they are not those of the model.
    */
-  readonly approval?: CallApproval
+  readonly approval?: CallApproval & Expirable
+}
+
+/** What may be settled because its time was over. */
+interface Expirable {
+  /** Nobody has settled it in time. It is told to everybody who sees the call, because no person is behind it. */
+  readonly expired?: true
 }
 
 /** A question to the user as a browser sees it. */
@@ -114,6 +120,8 @@ export interface ShownQuestion {
   readonly options: JsonObject
   /** What the answer names (`answers`). */
   readonly ticket?: string
+  /** When it is answered by `noAnswer` if nobody has answered, by the clock of the engine. Absent if it waits without a limit. */
+  readonly expiresAt?: number
 }
 
 /** Where the answer under way goes. */
@@ -141,7 +149,7 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
   const { messages, tools } = shownThread(session, next, shows)
   const { pendingQuestion: question, pendingToolCallId: toolCallId, error } = session
   const isOpen = question !== undefined && toolCallId !== undefined
-  const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
+  const waits = new Map(pendingCalls(session).map((wait) => [wait.call.id, wait]))
   const isPartial = messages.at(-1)?.partial === true && (messages.at(-1)?.index ?? 0) >= next
   return defined<SessionView>({
     status: session.status,
@@ -152,14 +160,15 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
           toolCallId,
           question,
           options: viewQuestion(session.pendingQuestionOptions ?? {}),
-          ticket: tickets.get(toolCallId),
+          ticket: waits.get(toolCallId)?.ticket,
+          expiresAt: waits.get(toolCallId)?.expiresAt,
         })
       : undefined,
     pendingApprovals: session.pendingApprovals.map((call) =>
-      viewApproval({ ...call, ticket: tickets.get(call.id) }, options),
+      viewApproval(call, waits.get(call.id), options),
     ),
     pendingToolCalls: session.pendingToolCalls.map((call) =>
-      viewWaiting(call, tickets.get(call.id), shows),
+      viewWaiting(call, waits.get(call.id)?.ticket, shows),
     ),
     haltedReason: session.haltedReason,
     error: error && viewError(error, shows),
@@ -201,7 +210,10 @@ function shownThread(
   thread.messages.forEach((message, index) => {
     const { role, toolCallId, toolCalls = [], metadata = {} } = message
     const shown = shownMessage(message, index, shows)
-    if (shown !== undefined) messages.push(shown)
+    const isSilent =
+      metadata['answeredByUser'] === true &&
+      isUnanswered(session, toolCallId ?? '', givenAnswer(message))
+    if (shown !== undefined && !isSilent) messages.push(shown)
     if (role === 'assistant') answeredAt = index
     for (const call of toolCalls) {
       places.set(call.id, tools.length)
@@ -231,24 +243,29 @@ function shownThread(
   return { messages, tools }
 }
 
-function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows): CallQuestion {
-  return defined<CallQuestion>({
+function shownQuestion(
+  { by, options, ...question }: CallQuestion,
+  shows: Shows,
+): CallQuestion & Expirable {
+  return defined<CallQuestion & Expirable>({
     ...question,
     options: options && viewQuestion(options),
     by: shows('by') ? by : undefined,
+    expired: by === expiryAuthor ? true : undefined,
   })
 }
 
 function shownApproval(
   { by, reason, arguments: args, ...approval }: CallApproval,
   shows: Shows,
-): CallApproval {
-  return defined<CallApproval>({
+): CallApproval & Expirable {
+  return defined<CallApproval & Expirable>({
     ...approval,
     // It was written for the model, which reads it in the result.
     reason: shows('tool_results') ? reason : undefined,
     by: shows('by') ? by : undefined,
     arguments: shows('tool_arguments') ? args : undefined,
+    expired: by === expiryAuthor ? true : undefined,
   })
 }
 

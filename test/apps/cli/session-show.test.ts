@@ -128,7 +128,7 @@ test('a call shows what it asked and what was decided, by whom and when', async 
     '            approved by Bob with {"euros":5}',
     '          calls pay {"euros":900} (c3)',
     '            denied by Eve: too much',
-    'tool      c1 → card (answered by the user)',
+    'tool      c1 → card (answered)',
     expect.stringContaining('tool      c2 → '),
     '          paid',
   ])

@@ -3,6 +3,7 @@ import type { UIMessage } from 'ai'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { turnsOf } from '../../../src/bridges/ui/to-ui-messages.ts'
+import { expiryAuthor } from '../../../src/core/types/call.ts'
 import {
   messageText,
   Session,
@@ -237,10 +238,10 @@ async function check(chosen: Plan): Promise<number> {
       signal: stopping.signal,
     })
     const start = stream.session
-    // Words that answer a question of an earlier answer are in no message of the session.
-    if (turnsOf(start).length > turns) page = [undefined]
-    else if (command?.type === 'send') page.push(undefined)
-    turns = turnsOf(start).length
+    const isTurn = turnsOf(start).length > turns
+    // Words that answer a question of an earlier answer are in no message of the session, and nobody has said that a question expired.
+    if (isTurn) page = [undefined]
+    else if (command?.type === 'send' && command.by !== expiryAuthor) page.push(undefined)
     const events: StreamEvent[] = []
     /** The session after each event. */
     const sessions: Session[] = []
@@ -266,9 +267,11 @@ async function check(chosen: Plan): Promise<number> {
       stream = Session.streamNext(engine, session, undefined, { signal: stopping.signal })
     }
     runs++
+    // Also those that began in the run: a picture that came with the answer to a question is a message of its own behind the results.
+    turns = turnsOf(session).length
     expect(events.filter(isEnd)).toHaveLength(1)
-    // A page that goes on after a failure or a stop drops what it had of the answer, and comes back.
-    const isAgain = hasFailed && command?.type !== 'send'
+    // A page that goes on with an answer after a failure or a stop drops what it had of it, and comes back.
+    const isAgain = hasFailed && !isTurn
     const stayed = isAgain ? await read(events, undefined, start) : await read(events, page.at(-1))
     page = isAgain ? [stayed] : [...page.slice(0, -1), stayed]
     const cut = choice % events.length
