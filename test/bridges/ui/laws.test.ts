@@ -5,12 +5,16 @@ import { expect, test, vi } from 'vitest'
 import { turnsOf } from '../../../src/bridges/ui/to-ui-messages.ts'
 import { expiryAuthor } from '../../../src/core/types/call.ts'
 import {
+  imageFromBase64,
+  imagePart,
   messageText,
   Session,
+  textPart,
   validateMessage,
   SessionError,
   ValidationError,
   type JsonValue,
+  type SessionCommand,
   type SessionStream,
   type StreamEvent,
 } from '../../../src/index.ts'
@@ -331,4 +335,56 @@ test('a page that follows runs, and one that comes back at any event, show the t
     { numRuns: 30 },
   )
   expect(runs).toBeGreaterThan(100)
+})
+
+const quiet = { failing: [], ends: [], name: undefined, lives: [], stop: undefined }
+
+test('a picture in the answer to a question begins a turn behind the results, and what follows a rest belongs to it', async () => {
+  await check({
+    ...quiet,
+    answers: [
+      [{ name: 'book' }, { name: 'ask' }],
+      [{ name: 'hand' }, { text: 'Hello' }],
+    ],
+    choices: [0, 0, 21, 0, 0, 0, 0, 0],
+  })
+})
+
+test('a text before a result that the page gives stays, in the page as in its session', async () => {
+  const engine = engineOf({
+    ...quiet,
+    answers: [
+      [{ name: 'book' }, { name: 'ask' }],
+      [{ name: 'hand' }, { text: 'Hello' }],
+    ],
+    choices: [],
+  })
+  const picture = imagePart(imageFromBase64('aGk=', 'image/png'))
+  const run = async (from: Session, command?: SessionCommand, page?: ReadMessage) => {
+    const stream = Session.streamNext(engine, from, command)
+    const events: StreamEvent[] = []
+    for await (const event of stream) events.push(event)
+    return { session: stream.session, page: await read(events, page) }
+  }
+  const asked = await run(Session.create({ id: 's', messages: 'go' }))
+  const sure = await run(asked.session, { type: 'send', content: 'yes' })
+  const seen = await run(sure.session, { type: 'send', content: [textPart('see'), picture] })
+  expect(visibleText(seen.page?.parts ?? [])).toBe('Hello')
+  const [call] = seen.session.pendingToolCalls
+  const given = { type: 'submitToolResult', toolCallId: call?.id ?? '', content: 'ok' } as const
+  const done = await run(seen.session, given, seen.page)
+  expect(visibleText(done.page?.parts ?? [])).toBe('Hellodone 2')
+  const saved = toUiMessages(done.session).at(-1)
+  // They are parts as the reader makes them.
+  expect(visibleText((saved?.parts ?? []) as unknown as ReadMessage['parts'])).toBe('Hellodone 2')
+})
+
+test('a late answer to a question after a failure goes on with the answer that failed', async () => {
+  await check({
+    ...quiet,
+    answers: [[{ name: 'ask' }, { name: 'run' }], []],
+    failing: [false, true],
+    choices: [0, 0, 0, 0, 0, 0, 0, 0],
+    stop: 9,
+  })
 })
