@@ -58,9 +58,12 @@ export function refusalOf(error: unknown): Refusal {
   const { reason, message } = error
   // Who was first is for people who run the service, too.
   const by = error.kind === 'session' ? error.metadata['by'] : undefined
-  const who = by === expiryAuthor ? 'it had expired' : `by ${String(by)}`
-  const author = typeof by === 'string' ? ` (${who})` : ''
+  const author = typeof by === 'string' ? ` (${authorWords(by)})` : ''
   return { status: statusOf(error), reason, message: redact(message) + author }
+}
+
+function authorWords(by: string): string {
+  return by === expiryAuthor ? 'it had expired' : `by ${by}`
 }
 
 function statusOf(error: AnyAllmError): number {
