@@ -44,6 +44,7 @@ import { readTools } from './modules.ts'
 import { imageWords, json, narrator } from './narrator.ts'
 import { during, progressOn, runProgress } from './progress.ts'
 import { chooseProvider, demoAdapter, providerOptions, type ChosenProvider } from './provider.ts'
+import { limitWords } from './session-show.ts'
 
 const help = [
   '/help         this list',
@@ -271,10 +272,17 @@ function spokenWords({ thread }: Session): readonly string[] {
 
 /** What the session waits for, as lines above the prompt. */
 function waitingLines(setup: ChatSetup, session: Session, style: Style): readonly string[] {
+  const waits = pendingCalls(session)
   const question = pendingQuestion(session)
-  if (question !== undefined) return [`${style.bold('?')} ${questionLine(question)}`]
+  if (question !== undefined) {
+    const limit = limitWords(waits.find(({ kind }) => kind === 'question'))
+    return [`${style.bold('?')} ${questionLine(question)}${style.dim(limit)}`]
+  }
   const approval = pendingApproval(setup, session)
-  if (approval !== undefined) return approvalLines(approval, style)
+  if (approval !== undefined) {
+    const limit = limitWords(waits.find(({ call }) => call.id === approval.id))
+    return approvalLines(approval, style, style.dim(limit))
+  }
   const others = [...session.pendingApprovals, ...session.pendingToolCalls]
   return others.map(({ name }) =>
     style.dim(`(${visibleLine(name)} waits for the program that has this tool; you may go on)`),
@@ -296,7 +304,11 @@ function pendingApproval(
 }
 
 /** A call with all of its arguments: nobody can approve what is not shown. */
-function approvalLines({ name, arguments: args, reason }: PendingApproval, style: Style): string[] {
+function approvalLines(
+  { name, arguments: args, reason }: PendingApproval,
+  style: Style,
+  limit: string,
+): string[] {
   const short = JSON.stringify(args)
   const whole = short.length > 72 ? JSON.stringify(args, null, 2) : short
   const left = whole.length - maxApprovalLength
@@ -304,7 +316,7 @@ function approvalLines({ name, arguments: args, reason }: PendingApproval, style
     left > 0 ? `${whole.slice(0, maxApprovalLength)}…\n(${left} more characters)` : whole
   const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
   return [
-    `${style.bold('?')} ${style.bold(visibleLine(name))} needs your approval${why}`,
+    `${style.bold('?')} ${style.bold(visibleLine(name))} needs your approval${why}${limit}`,
     ...visibleJson(shown)
       .split('\n')
       .map((line) => `  ${line}`),

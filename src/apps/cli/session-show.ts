@@ -1,6 +1,9 @@
+import { isoTime } from '../../core/base/clock.ts'
 import { givenAnswer, lateResultOf } from '../../core/messages/tool-messages.ts'
+import { expiryAuthor, type PendingCall } from '../../core/types/call.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { CallRecord, RunProgress, Session } from '../../core/types/session.ts'
+import { pendingCalls } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { legalOperations } from '../../engine/session/changes.ts'
 import { finishWords } from '../inspector/finish-words.ts'
@@ -113,21 +116,32 @@ function recordLines({ question, approval }: CallRecord): readonly string[] {
     lines.push(`asked ${visibleLine(text)}${offered}`)
     if (answer !== undefined) {
       const said = visibleLine(messageText({ role: 'user', content: answer }))
-      lines.push(`answered${authorOf(question)}: ${said}`)
+      lines.push(`${decidedBy('answered', question)}: ${said}`)
     }
   }
   if (approval !== undefined) {
     const { decision, reason, arguments: args } = approval
     const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
     const how = args === undefined ? '' : ` with ${json(args)}`
-    lines.push(`${decision}${authorOf(approval)}${how}${why}`)
+    lines.push(`${decidedBy(decision, approval)}${how}${why}`)
   }
   return lines
 }
 
-function authorOf({ by, at }: { readonly by?: string; readonly at?: number }): string {
+/** What was done about a call, by whom and when. What nobody settled in time has expired. */
+function decidedBy(
+  done: string,
+  { by, at }: { readonly by?: string; readonly at?: number },
+): string {
   const who = by === undefined ? '' : ` by ${visibleLine(by)}`
-  return at === undefined ? who : `${who} at ${new Date(at).toISOString()}`
+  const what = by === expiryAuthor ? 'expired' : `${done}${who}`
+  return at === undefined ? what : `${what} at ${isoTime(at)}`
+}
+
+/** When nobody can settle what waits any more, as an end of its line. */
+export function limitWords(wait: PendingCall | undefined): string {
+  if (wait?.expiresAt === undefined) return ''
+  return ` · expires at ${isoTime(wait.expiresAt)}`
 }
 
 function indent(lead: string, text: string): readonly string[] {
@@ -153,7 +167,7 @@ function marksOf(message: Message): string {
     metadata['partial'] === true ? 'cut' : '',
     metadata['interrupted'] === undefined ? '' : 'interrupted',
     metadata['askUser'] === true ? 'question' : '',
-    metadata['answeredByUser'] === true ? 'answered by the user' : '',
+    metadata['answeredByUser'] === true ? 'answered' : '',
     metadata['denied'] === true ? 'denied' : '',
     metadata['pending'] === true ? 'no result yet' : '',
     lateResultOf(message) === undefined ? '' : 'late result, not the user',
@@ -164,11 +178,18 @@ function marksOf(message: Message): string {
 /** Everything that the session waits for, or why its run ended early. */
 function waitingLines(session: Session, io: Io): readonly string[] {
   const { pendingQuestion, pendingApprovals, pendingToolCalls, haltedReason, error } = session
+  const waits = pendingCalls(session)
+  const limitOf = (id: string | undefined): string =>
+    limitWords(waits.find(({ call }) => call.id === id))
   return [
     ...(pendingQuestion === undefined
       ? []
-      : [`waits     for the user: ${visible(pendingQuestion)}`]),
-    ...pendingApprovals.map((call) => `waits     for approval of ${callLine(call)}`),
+      : [
+          `waits     for the user: ${visible(pendingQuestion)}${limitOf(session.pendingToolCallId)}`,
+        ]),
+    ...pendingApprovals.map(
+      (call) => `waits     for approval of ${callLine(call)}${limitOf(call.id)}`,
+    ),
     ...pendingToolCalls.map((call) => `waits     for the result of ${callLine(call)}`),
     ...(haltedReason === undefined ? [] : [`stopped   ${visibleLine(haltedReason)}`]),
     ...(error === undefined ? [] : [`failed    ${describeFailure(error, io.env)}`]),

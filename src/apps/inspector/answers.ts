@@ -1,6 +1,7 @@
 import type { SessionErrorReason, AnyAllmError } from '../../core/errors/errors.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
 import { redact } from '../../core/errors/redact.ts'
+import { expiryAuthor } from '../../core/types/call.ts'
 import { assertNever } from '../../core/types/guards.ts'
 import { refusalIn, refused } from '../../durable/runs/handler.ts'
 
@@ -57,8 +58,12 @@ export function refusalOf(error: unknown): Refusal {
   const { reason, message } = error
   // Who was first is for people who run the service, too.
   const by = error.kind === 'session' ? error.metadata['by'] : undefined
-  const author = typeof by === 'string' ? ` (by ${by})` : ''
+  const author = typeof by === 'string' ? ` (${authorWords(by)})` : ''
   return { status: statusOf(error), reason, message: redact(message) + author }
+}
+
+function authorWords(by: string): string {
+  return by === expiryAuthor ? 'it had expired' : `by ${by}`
 }
 
 function statusOf(error: AnyAllmError): number {

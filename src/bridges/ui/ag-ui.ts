@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/base/clock.ts'
 import { anyFunction, assertValid, optionsOf, someText, within } from '../../core/schema/checks.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
@@ -122,7 +123,7 @@ function knownCalls(messages: readonly (ClientMessage | null)[] = []): readonly 
 }
 
 /** What AG-UI has no events for, or this version of the chunks does not have. */
-type Ignored = 'abort' | 'data-approval' | 'data-restart'
+type Ignored = 'abort' | 'data-restart'
 
 /** What is made of each chunk. */
 type Shows = {
@@ -201,6 +202,10 @@ function agUiFold(
   const wait = (toolCallId: string, ticket: string | undefined, interrupt: Interrupt): void => {
     interrupts.set(toolCallId, { id: ticket ?? toolCallId, toolCallId, ...interrupt })
   }
+  const limit = (toolCallId: string, expiresAt: number | undefined): void => {
+    const interrupt = expiresAt !== undefined && interrupts.get(toolCallId)
+    if (interrupt) interrupts.set(toolCallId, { ...interrupt, expiresAt: isoTime(expiresAt) })
+  }
   const show = (chunk: { readonly type: string }): void =>
     custom(chunk.type, { ...chunk, messageId })
 
@@ -262,13 +267,16 @@ function agUiFold(
         metadata,
       })
     },
-    'data-question'({ data: { toolCallId, toolName, question, options, ticket } }) {
+    // It follows the request of one that expires.
+    'data-approval': ({ data }) => limit(data.toolCallId, data.expiresAt),
+    'data-question'({ data: { toolCallId, toolName, question, options, ticket, expiresAt } }) {
       wait(toolCallId, ticket, {
         reason: 'question',
         message: question,
         responseSchema: { type: 'string' },
         metadata: { toolName, options },
       })
+      limit(toolCallId, expiresAt)
     },
     'data-progress': ({ data }) => custom('progress', data),
     'source-url': show,

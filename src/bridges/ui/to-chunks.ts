@@ -1,7 +1,8 @@
 import { isCancellation, notedReason } from '../../core/answer/fold-answer.ts'
 import { errorToJSON } from '../../core/errors/error-json.ts'
-import { lateResultOf } from '../../core/messages/tool-messages.ts'
+import { deniedReason, expiredReason, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { flag, must, type Check } from '../../core/schema/checks.ts'
+import type { PendingCall } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import { innerEvent, isModelEvent, type StreamEvent } from '../../core/types/events.ts'
 import { defined, parseJson } from '../../core/types/guards.ts'
@@ -72,8 +73,8 @@ export interface ChunkOptions extends PageOptions {
   readonly elsewhere?: ReadonlyMap<string, boolean> | undefined
   /** The session before the events, whose calls may still get a result. */
   readonly session?: Session | undefined
-  /** What the user answered to questions that are told again, by the id of the call. They are not open. */
-  readonly answers?: ReadonlyMap<string, string> | undefined
+  /** What the user answered to questions that are told again, by the id of the call, and whether nobody did in time. They are not open. */
+  readonly answers?: ReadonlyMap<string, Pick<UiQuestion, 'answer' | 'expired'>> | undefined
   /** The calls that the page has to run, for events whose end does not tell them. */
   readonly pending?: readonly ToolCall[] | undefined
   /** What a run that rests shows again in a last step of its own, by the calls of the message and the number of its last step. Without it, nothing. */
@@ -138,6 +139,9 @@ interface Block {
 
 /** What a tool asks the user. */
 type Question = Omit<Extract<StreamEvent, { type: 'ask_user_requested' }>, 'type'>
+
+/** What names the wait of a call, and limits it. */
+type Wait = Partial<Pick<PendingCall, 'ticket' | 'expiresAt'>>
 
 /** How a call ended. */
 type CallEnd =
@@ -274,7 +278,9 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
   /** `whole` may repeat what a provider or a handler said. */
   const fail = (id: string, safe: string, whole = safe): void =>
     settle(id, { type: 'tool-output-error', errorText: shows('errors') ? whole : safe })
-  const deny = (id: string): void => {
+  const deny = (id: string, reason?: string): void => {
+    // The page was asked and has decided nothing. No person has written the reason.
+    if (reason === expiredReason) return fail(id, reason)
     // Only the page that was asked has the decision, without which a part that was denied is not valid.
     if (version === 5 || !callOf(id)?.approval) return fail(id, 'the call was denied')
     note(id, { hasEnded: true, open: undefined })
@@ -294,21 +300,20 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     agentStep = step
   }
   /** The page sends the id of an approval back with the decision, so it is the ticket. Without a session there is none. */
-  const request = (
-    { id, name: toolName, arguments: args }: ToolCall,
-    given: string | undefined,
-  ): void => {
-    const ticket = showsApprovals ? given : undefined
+  const request = ({ id, name: toolName, arguments: args }: ToolCall, wait: Wait): void => {
+    const { expiresAt } = wait
+    const ticket = showsApprovals ? wait.ticket : undefined
     const input = showsApprovals ? args : {}
     note(id, { approval: true })
-    if (version !== 5) {
-      emit({ type: 'tool-approval-request', approvalId: ticket ?? id, toolCallId: id })
-    } else {
-      const data = defined<UiApproval>({ toolCallId: id, toolName, input, ticket })
-      emit({ type: 'data-approval', id, data })
+    const asked = { toolCallId: id, toolName, input, expiresAt }
+    if (version === 5) {
+      emit({ type: 'data-approval', id, data: defined<UiApproval>({ ...asked, ticket }) })
+      return
     }
+    emit({ type: 'tool-approval-request', approvalId: ticket ?? id, toolCallId: id })
+    if (expiresAt) emit({ type: 'data-approval', id, data: defined<UiApproval>(asked) })
   }
-  const approve = (call: ToolCall, ticket: string | undefined): void => {
+  const approve = (call: ToolCall, wait: Wait = {}): void => {
     const { id } = call
     if (asked.has(id) || options.elsewhere?.get(id)) return
     asked.add(id)
@@ -318,11 +323,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       // Somebody has to decide about the arguments.
       const lacksArguments = showsApprovals && !shows('tool_arguments')
       if (!known?.isReady || !known.step || lacksArguments) complete(call, showsApprovals)
-      request(call, ticket)
+      request(call, wait)
     }
     const open = (): void => {
       repeat(call, showsApprovals)
-      request(call, ticket)
+      request(call, wait)
     }
     note(id, { open })
   }
@@ -346,10 +351,11 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     else note(id, { open: () => repeat(call) })
     tellQuestion(event)
   }
-  const tellQuestion = (event: Question, answer?: string): void => {
-    const { toolCallId: id, toolName, question, options: choices, ticket } = event
-    const asked = { toolCallId: id, toolName, question, options: viewQuestion(choices) }
-    emit({ type: 'data-question', id, data: defined<UiQuestion>({ ...asked, ticket, answer }) })
+  const tellQuestion = (event: Question, answer?: object): void => {
+    const { toolCallId: id, toolName, question, options: choices, ticket, expiresAt } = event
+    const options = viewQuestion(choices)
+    const asked = { toolCallId: id, toolName, question, options, ticket, expiresAt, ...answer }
+    emit({ type: 'data-question', id, data: defined<UiQuestion>(asked) })
   }
 
   // Files and sources
@@ -509,7 +515,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       noted = notedReason(event)
       hasReason ||= noted !== undefined
     },
-    approval_requested: (event) => approve(event.call, event.ticket),
+    approval_requested: (event) => approve(event.call, event),
     tool_execution_started(event) {
       if (callOf(event.id)) note(event.id, { hasEnded: false })
       else complete(event)
@@ -532,7 +538,7 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
       // The result of a call that ran is told already. A late one is written for the model.
       if (calls.get(id)?.hasEnded || metadata['pending'] || lateResultOf({ metadata }) === id)
         return
-      if (end.denied) deny(id)
+      if (end.denied) deny(id, deniedReason({ role: 'tool', content }))
       else if (end.interrupted) fail(id, interrupted)
       else if (end.ok) output(id, valueOf(content))
       else fail(id, failed, messageText({ role: 'tool', content }))
@@ -549,14 +555,15 @@ export function chunkFold(options: ChunkOptions, write: Write): ChunkFold {
     },
     chat_completed({ result }) {
       const asking = result.pendingToolCallId
-      const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))
-      for (const call of result.pendingApprovals) approve(call, tickets.get(call.id))
+      const pending = new Map(result.pending?.map((wait) => [wait.call.id, wait]))
+      for (const call of result.pendingApprovals) approve(call, pending.get(call.id))
       result.manualToolCalls.forEach(hand)
       if (asking) {
         const toolName = (calls.get(asking) ?? earlierCall(asking))?.name ?? ''
         const { pendingQuestion: question = '', pendingQuestionOptions: options = {} } = result
-        const ticket = tickets.get(asking)
-        ask(defined<Question>({ toolCallId: asking, toolName, question, options, ticket }))
+        const { ticket, expiresAt } = pending.get(asking) ?? {}
+        const asked = { toolCallId: asking, toolName, question, options, ticket, expiresAt }
+        ask(defined<Question>(asked))
       }
       const waits = asking ?? result.pendingApprovals[0] ?? result.manualToolCalls[0]
       if (result.error && !waits) breakOff(result.error)

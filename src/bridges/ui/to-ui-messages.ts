@@ -1,12 +1,14 @@
 import {
   answeredCall,
   deniedReason,
+  expiredReason,
   givenAnswer,
   isMark,
   isUsersOwn,
   ownContent,
 } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
+import { expiryAuthor } from '../../core/types/call.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
 import {
@@ -37,6 +39,7 @@ import type {
   UiMessageChunk,
   UiMessageInput,
   UiMessagePart,
+  UiQuestion,
 } from './ui-types.ts'
 
 /**
@@ -54,11 +57,18 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   const { include = shownByDefault } = options
   const denied = options.version === 5 ? new Map() : deniedIn(session)
   const approved = options.version === 5 ? new Map() : approvedIn(session)
-  if (!include.includes('tool_results')) denied.forEach((_, id) => denied.set(id, undefined))
+  if (!include.includes('tool_results')) {
+    // What a person wrote was for the model.
+    denied.forEach((reason, id) => reason === expiredReason || denied.set(id, undefined))
+  }
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
   const answered = answeredIn(session)
-  const answers = new Map(answered.map(({ toolCallId, answer }) => [toolCallId, answer]))
+  const answers = new Map(
+    answered.map(({ toolCallId, answer, expired }) => {
+      return [toolCallId, defined<Pick<UiQuestion, 'answer' | 'expired'>>({ answer, expired })]
+    }),
+  )
   const known = resultsIn(session, answered)
   for (const turn of turns) {
     const { id, answerId, said } = turn
@@ -132,12 +142,13 @@ function approvedIn({ calls = {} }: Session): Map<string, GivenApproval> {
 /** A question that the user has answered, as the event that asked it. */
 interface AnsweredQuestion extends Extract<StreamEvent, { type: 'ask_user_requested' }> {
   readonly answer: string
+  readonly expired: true | undefined
 }
 
 /** The questions of a session that were answered: of each call the last one. Those inside an agent are gone with it. */
 function answeredIn(session: Session): readonly AnsweredQuestion[] {
   return ownRecords(session).flatMap(({ id: toolCallId, name: toolName, question }) => {
-    const { text = '', options = {}, answer: content } = question ?? {}
+    const { text = '', options = {}, answer: content, by } = question ?? {}
     if (content === undefined) return []
     const answer = messageText({ role: 'user', content })
     return [
@@ -148,6 +159,7 @@ function answeredIn(session: Session): readonly AnsweredQuestion[] {
         question: text,
         options,
         answer,
+        expired: by === expiryAuthor ? true : undefined,
       } as const,
     ]
   })
@@ -336,7 +348,7 @@ function resultsIn(session: Session, answered: readonly AnsweredQuestion[] = [])
   const isWaiting = waits(session)
   return {
     results: new Map(messages.map((message) => [answeredCall(message), message])),
-    answered: new Map(answered.map(({ answer: _answer, ...event }) => [event.toolCallId, event])),
+    answered: new Map(answered.map((event) => [event.toolCallId, event])),
     isWaiting,
     asked: isWaiting || session.status === 'idle' ? waitingEvents(session) : [],
     lastAnswer: messages.findLast(({ role }) => role === 'assistant'),

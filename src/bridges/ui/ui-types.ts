@@ -122,7 +122,7 @@ type UiData =
   | { readonly type: 'data-question'; readonly id: string; readonly data: UiQuestion }
   /** What a handler reported last. */
   | { readonly type: 'data-progress'; readonly id: string; readonly data: UiProgress }
-  /** AI SDK 5 only: a call that waits for approval. Later versions have a state of the call for it. */
+  /** A call that waits for approval. Versions behind AI SDK 5 have a state of the call for it, and this part only if the approval expires. */
   | { readonly type: 'data-approval'; readonly id: string; readonly data: UiApproval }
   /** AI SDK 5 and 6 only: the parts of the step before this one are replaced by those after it. */
   | { readonly type: 'data-restart'; readonly data: object }
@@ -136,8 +136,12 @@ export interface UiQuestion {
   readonly options: JsonObject
   /** While it is open: the page sends it back with its messages, and so answers this question and no other. Without a session there is none. */
   readonly ticket?: string
+  /** When it is answered by `noAnswer` if nobody has answered, by the clock of the engine. */
+  readonly expiresAt?: number
   /** What the user answered, in a conversation that is read again. */
   readonly answer?: string
+  /** Nobody has answered in time: the answer is `noAnswer`. */
+  readonly expired?: true
 }
 
 /** The data of a `data-progress` part. */
@@ -154,8 +158,10 @@ export interface UiApproval {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: JsonObject
-  /** The page sends it back with its messages, and so decides about this input and no other. Without a session there is none. */
+  /** AI SDK 5: the page sends it back with its messages, and so decides about this input and no other. Without a session there is none. */
   readonly ticket?: string
+  /** When it is denied if nobody has decided, by the clock of the engine. */
+  readonly expiresAt?: number
 }
 
 /** A message of `useChat`, in the form that a version of the AI SDK has. */

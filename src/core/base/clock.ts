@@ -88,3 +88,8 @@ export function reasonOf(signal: AbortSignal): Error {
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(thrownText(thrown), { cause: thrown })
 }
+
+/** A time in milliseconds since 1970 as ISO 8601. One that no date can have becomes the nearest that one can. */
+export function isoTime(ms: number): string {
+  return new Date(Math.max(-864e13, Math.min(864e13, ms))).toISOString()
+}

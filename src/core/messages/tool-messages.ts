@@ -59,6 +59,9 @@ export function deniedReason(message: Message): string | undefined {
   return error.startsWith(`${notRun}: `) ? error.slice(notRun.length + 2) : undefined
 }
 
+/** Why a call was denied about which nobody decided in time. */
+export const expiredReason = 'nobody decided in time'
+
 /** The message that answers a call that was denied. */
 export function deniedMessage(toolCallId: string, reason: string): Message {
   return { role: 'tool', content: deniedContent(reason), toolCallId, metadata: { denied: true } }

@@ -254,6 +254,7 @@ function atRest(view: SessionView, result: ViewResult): SessionView {
     pendingQuestion: question,
     pendingToolCallId: toolCallId,
     pendingQuestionTicket: ticket,
+    pendingQuestionExpiresAt: expiresAt,
     haltedReason,
     error,
   } = result
@@ -263,7 +264,13 @@ function atRest(view: SessionView, result: ViewResult): SessionView {
   const options = result.pendingQuestionOptions ?? {}
   const asked =
     question !== undefined && toolCallId !== undefined
-      ? { toolCallId, question, options, ...(ticket && { ticket }) }
+      ? {
+          toolCallId,
+          question,
+          options,
+          ...(ticket && { ticket }),
+          ...(expiresAt !== undefined && { expiresAt }),
+        }
       : undefined
   const isNew = asked || result.pendingApprovals.length + result.manualToolCalls.length > 0
   if (!isNew && error && (haltedReason === 'error' || haltedReason === 'tool_error')) {

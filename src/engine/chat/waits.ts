@@ -3,7 +3,7 @@ import type { Batch, StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import { callOf, type ToolCall } from '../../core/types/message.ts'
 import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
-import { waitingAgents } from '../model-call/fold.ts'
+import { allRecords, waitingAgents } from '../model-call/fold.ts'
 import type { LoopState, Tickets } from './prepare.ts'
 
 /** Events in which each question and each request for approval has its ticket. Those of an agent inside a call have theirs already. */
@@ -49,23 +49,26 @@ export function waitsOf(
     const call = reason === 'ask_user' && isOwn(toolCallId) && callOf(state.thread, toolCallId)
     if (!call) return []
     const question = defined<CallQuestion>({ text, options })
-    return {
-      ticket: tickets.of('question', call, question),
-      kind: 'question',
-      call,
-      question,
-    } as const
+    return [
+      { kind: 'question' as const, call, question, ticket: tickets.of('question', call, question) },
+    ]
   })
-  const own = [
-    ...questions,
-    ...approvals.map(({ reason, ...call }) => {
-      const ticket = tickets.of('approval', call, call.arguments)
-      return defined<PendingCall>({ ticket, kind: 'approval', call, reason })
-    }),
-    ...manual.flatMap((call): readonly PendingCall[] => {
-      if (!isOwn(call.id)) return []
-      return [{ ticket: tickets.of('result', call, call.arguments), kind: 'result', call }]
-    }),
-  ]
+  const requests = approvals.map(({ reason, ...call }) => {
+    return {
+      kind: 'approval' as const,
+      call,
+      reason,
+      ticket: tickets.of('approval', call, call.arguments),
+    }
+  })
+  const results = manual.flatMap((call) => {
+    if (!isOwn(call.id)) return []
+    return [{ kind: 'result' as const, call, ticket: tickets.of('result', call, call.arguments) }]
+  })
+  const records = new Map(allRecords(state).map((record) => [record.id, record]))
+  const own = [...questions, ...requests, ...results].map((wait) => {
+    const { since, expiresAt } = records.get(wait.call.id) ?? {}
+    return defined<PendingCall>({ ...wait, since, expiresAt })
+  })
   return own.length + inner.length === 0 ? undefined : [...own, ...inner]
 }

@@ -1,6 +1,7 @@
 import { notedReason } from '../../core/answer/fold-answer.ts'
 import { isUsersOwn, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, listOf, oneOf, optionsOf, type Check } from '../../core/schema/checks.ts'
+import type { PendingCall } from '../../core/types/call.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import {
   innerEvent,
@@ -13,7 +14,7 @@ import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image } from '../../core/types/media.ts'
 import type { Message, Source, ToolCall } from '../../core/types/message.ts'
 import type { FinishReason, Usage } from '../../core/types/response.ts'
-import type { ChatOutcome, HaltedReason, PendingApproval } from '../../core/types/results.ts'
+import type { ChatOutcome, HaltedReason } from '../../core/types/results.ts'
 
 /** What a view leaves out unless it is named. */
 export const viewIncludes = [
@@ -88,6 +89,8 @@ export interface ViewWaiting extends ViewToolCall {
 export interface ViewApproval extends ViewWaiting {
   /** With `errors`: why the policy could not decide. */
   readonly reason?: string
+  /** When it is denied if nobody has decided, by the clock of the engine. Absent if it waits without a limit. */
+  readonly expiresAt?: number
 }
 
 /** A message as a browser sees it: its text and its images. */
@@ -155,6 +158,8 @@ export type ViewEvent =
       readonly ticket?: string
       /** With `errors`: why the policy could not decide. */
       readonly reason?: string
+      /** When it is denied if nobody has decided. */
+      readonly expiresAt?: number
     }
   | {
       readonly type: 'tool_progress'
@@ -195,6 +200,8 @@ export type ViewEvent =
       /** Without `resume`, which is for the loop. */
       readonly options: JsonObject
       readonly ticket?: string
+      /** When it is answered by `noAnswer` if nobody has answered. */
+      readonly expiresAt?: number
     }
   | {
       readonly type: 'tool_halt'
@@ -229,6 +236,7 @@ export interface ViewResult {
   readonly pendingToolCallId?: string
   readonly pendingQuestionOptions?: JsonObject
   readonly pendingQuestionTicket?: string
+  readonly pendingQuestionExpiresAt?: number
   /** With their arguments, because somebody has to decide about them. */
   readonly pendingApprovals: readonly ViewApproval[]
   readonly manualToolCalls: readonly ViewWaiting[]
@@ -258,16 +266,17 @@ export function shownEvent(event: StreamEvent, options: ViewOptions): ViewEvent 
       return shown && { type, id, name, inner: 'event', data }
     }
     case 'ask_user_requested': {
-      const { type, toolCallId, toolName, question, ticket } = event
-      const asked = viewQuestion(event.options)
-      return defined<ViewEvent>({ type, toolCallId, toolName, question, options: asked, ticket })
+      const { type, toolCallId, toolName, question, ticket, expiresAt } = event
+      const options = viewQuestion(event.options)
+      const asked = { type, toolCallId, toolName, question, options, ticket, expiresAt }
+      return defined<ViewEvent>(asked)
     }
     case 'approval_requested': {
-      const { type, toolCallId, toolName, call } = event
-      // It may repeat what a policy threw.
-      const reason = shows('errors') ? event.reason : undefined
-      const { ticket, ...shown } = viewApproval({ ...call, ticket: event.ticket }, options)
-      return defined<ViewEvent>({ type, toolCallId, toolName, call: shown, ticket, reason })
+      const { type, toolCallId, toolName } = event
+      // Its reason may repeat what a policy threw.
+      const asked = { ...event.call, reason: event.reason }
+      const { ticket, reason, expiresAt, ...call } = viewApproval(asked, event, options)
+      return defined<ViewEvent>({ type, toolCallId, toolName, call, ticket, reason, expiresAt })
     }
     case 'tool_execution_started': {
       return { type: event.type, ...viewCall(event, shows) }
@@ -461,7 +470,8 @@ function viewResult(result: ChatOutcome, view: ViewOptions): ViewResult {
   const { outputText, output, haltedReason, pendingQuestion, pendingToolCallId } = result
   const { manualToolCalls, haltResult, usage, metadata, error } = result
   const options = result.pendingQuestionOptions
-  const tickets = new Map(result.pending?.map(({ call, ticket }) => [call.id, ticket]))
+  const waits = new Map(result.pending?.map((wait) => [wait.call.id, wait]))
+  const asked = waits.get(pendingToolCallId ?? '')
   return defined<ViewResult>({
     outputText,
     output,
@@ -469,11 +479,14 @@ function viewResult(result: ChatOutcome, view: ViewOptions): ViewResult {
     pendingQuestion,
     pendingToolCallId,
     pendingQuestionOptions: options && viewQuestion(options),
-    pendingQuestionTicket: tickets.get(pendingToolCallId ?? ''),
+    pendingQuestionTicket: asked?.ticket,
+    pendingQuestionExpiresAt: asked?.expiresAt,
     pendingApprovals: result.pendingApprovals.map((call) =>
-      viewApproval({ ...call, ticket: tickets.get(call.id) }, view),
+      viewApproval(call, waits.get(call.id), view),
     ),
-    manualToolCalls: manualToolCalls.map((call) => viewWaiting(call, tickets.get(call.id), shows)),
+    manualToolCalls: manualToolCalls.map((call) =>
+      viewWaiting(call, waits.get(call.id)?.ticket, shows),
+    ),
     haltResult: shows('tool_results') ? haltResult : undefined,
     usage: shows('usage') ? usage : undefined,
     metadata: shows('metadata') ? metadata : undefined,
@@ -483,13 +496,15 @@ function viewResult(result: ChatOutcome, view: ViewOptions): ViewResult {
 
 /** A call that awaits approval, with its arguments: somebody has to decide about them. Where they are hidden, nobody can. */
 export function viewApproval(
-  { ticket, ...call }: PendingApproval & { readonly ticket?: string | undefined },
+  call: ToolCall & { readonly reason?: string | undefined },
+  wait: Partial<Pick<PendingCall, 'ticket' | 'expiresAt'>> | undefined,
   view: ViewOptions,
 ): ViewApproval {
+  const { ticket, expiresAt } = wait ?? {}
   const shows = showsOf(view)
-  const reason = shows('errors') ? call.reason : undefined
-  if (hidesApprovals(view)) return defined<ViewApproval>({ ...viewCall(call, shows), reason })
-  return defined<ViewApproval>({ ...wholeCall(call), ticket, reason })
+  const more = { reason: shows('errors') ? call.reason : undefined, expiresAt }
+  if (hidesApprovals(view)) return defined<ViewApproval>({ ...viewCall(call, shows), ...more })
+  return defined<ViewApproval>({ ...wholeCall(call), ticket, ...more })
 }
 
 /** A call whose result somebody submits. */

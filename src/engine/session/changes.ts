@@ -14,6 +14,7 @@ import {
   answeredMessage,
   approvedContent,
   deniedMessage,
+  expiredReason,
   interruptedMessage,
   isMark,
   isNotYet,
@@ -51,7 +52,12 @@ import {
   validateSession,
 } from '../../core/schema/validate-session.ts'
 import { content as contentIssues, resultParts } from '../../core/schema/validate.ts'
-import type { CallApproval, CallQuestion, PendingCall } from '../../core/types/call.ts'
+import {
+  expiryAuthor,
+  type CallApproval,
+  type CallQuestion,
+  type PendingCall,
+} from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -88,7 +94,6 @@ import {
 import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
-  expiry,
   goneCall,
   keptCall,
   mapCalls,
@@ -268,13 +273,13 @@ function answered(
     answered(inner, id, content, settlement),
   )
   if (inside !== undefined) {
-    return settlement.by === expiry ? inside : noted(inside, toolCallId, content)
+    return settlement.by === expiryAuthor ? inside : noted(inside, toolCallId, content)
   }
   const { question, told } = savedCall(session, toolCallId) ?? {}
   const { text = '', options } = question ?? {}
   const { by, at } = settlement
   const kept = defined<CallQuestion>({ text, options, answer: content, by, at })
-  const isExpired = by === expiry
+  const isExpired = by === expiryAuthor
   if (options?.['resume'] === true) {
     const next = relisted(
       withSettled(session, toolCallId, settlement, { ...noWait, question: kept }),
@@ -727,11 +732,11 @@ function settledByExpiry(
   { kind, ticket, call }: PendingCall,
   at: number,
 ): Session {
-  const settlement = { ticket, by: expiry, at }
+  const settlement = { ticket, by: expiryAuthor, at }
   if (kind === 'question') {
     return withTime(answered(session, call.id, noAnswer, settlement), session, at)
   }
-  return withApproval(session, call.id, { deny: notInTime }, settlement)
+  return withApproval(session, call.id, { deny: expiredReason }, settlement)
 }
 
 /** Whether nobody has settled in time what a call waits for. */
@@ -741,18 +746,15 @@ export function isExpired({ expiresAt }: PendingCall, now: number): boolean {
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = expiry
+  const by = expiryAuthor
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
-  return { type: 'deny', toolCallId: call.id, reason: notInTime, ticket, by, at }
+  return { type: 'deny', toolCallId: call.id, reason: expiredReason, ticket, by, at }
 }
 
 /** Whether a command settles what nobody has settled in time. */
 export function isExpiry(command: SessionCommand): boolean {
-  return command.type !== 'resume' && command.by === expiry
+  return command.type !== 'resume' && command.by === expiryAuthor
 }
-
-/** Why a call is denied that nobody has decided about. */
-const notInTime = 'nobody decided in time'
 
 /** Whether a call of a session, which was not checked yet, waits for a limited time. One that is too deep to be legal is to be checked. */
 function hasLimits(session: unknown, depth: number = 0): boolean {

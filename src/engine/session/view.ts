@@ -1,6 +1,6 @@
 import { givenAnswer, isUsersOwn, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
-import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
+import { expiryAuthor, type CallApproval, type CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
@@ -10,7 +10,6 @@ import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
 import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
-import { expiry } from '../calls/settle.ts'
 import { restore } from '../model-call/restore.ts'
 import {
   messageTime,
@@ -96,10 +95,10 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly progress?: JsonValue
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
-  /** The last question that the call asked, and its answer once there is one. With `by`: who answered. */
+  /** The last question that the call asked, and its answer once there is one. With `by`: who answered; that nobody did in time (`expiry`), always. */
   readonly question?: CallQuestion
   /**
-   * What somebody decided about the call. With `by`: who; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
+   * What somebody decided about the call. With `by`: who; that nobody did in time (`expiry`), always; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
    * if they are not those of the model.
    */
   readonly approval?: CallApproval
@@ -114,6 +113,8 @@ export interface ShownQuestion {
   readonly options: JsonObject
   /** What the answer names (`answers`). */
   readonly ticket?: string
+  /** When it is answered by `noAnswer` if nobody has answered, by the clock of the engine. Absent if it waits without a limit. */
+  readonly expiresAt?: number
 }
 
 /** Where the answer under way goes. */
@@ -141,7 +142,7 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
   const { messages, tools } = shownThread(session, next, shows)
   const { pendingQuestion: question, pendingToolCallId: toolCallId, error } = session
   const isOpen = question !== undefined && toolCallId !== undefined
-  const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
+  const waits = new Map(pendingCalls(session).map((wait) => [wait.call.id, wait]))
   const isPartial = messages.at(-1)?.partial === true && (messages.at(-1)?.index ?? 0) >= next
   return defined<SessionView>({
     status: session.status,
@@ -152,14 +153,15 @@ export function toView(session: Session, options: ViewOptions = {}): SessionView
           toolCallId,
           question,
           options: viewQuestion(session.pendingQuestionOptions ?? {}),
-          ticket: tickets.get(toolCallId),
+          ticket: waits.get(toolCallId)?.ticket,
+          expiresAt: waits.get(toolCallId)?.expiresAt,
         })
       : undefined,
     pendingApprovals: session.pendingApprovals.map((call) =>
-      viewApproval({ ...call, ticket: tickets.get(call.id) }, options),
+      viewApproval(call, waits.get(call.id), options),
     ),
     pendingToolCalls: session.pendingToolCalls.map((call) =>
-      viewWaiting(call, tickets.get(call.id), shows),
+      viewWaiting(call, waits.get(call.id)?.ticket, shows),
     ),
     haltedReason: session.haltedReason,
     error: error && viewError(error, shows),
@@ -241,7 +243,7 @@ function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows)
 
 /** Who has settled something. That nobody did in time is shown to everybody: it names no person. */
 export function shownAuthor(by: string | undefined, shows: Shows): string | undefined {
-  return by === expiry || shows('by') ? by : undefined
+  return by === expiryAuthor || shows('by') ? by : undefined
 }
 
 function shownApproval(

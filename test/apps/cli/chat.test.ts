@@ -295,6 +295,24 @@ describe('the tools of a module', () => {
     expect(stdout).not.toContain('paid')
   })
 
+  test('an approval that expires says when', async () => {
+    const path = scratch('chat.json')
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      schema: { type: 'object' },
+      needsApproval: { expiresInMs: 60_000 },
+      handler: () => 'paid',
+    })
+    const script = [['tool_call', { id: 'c1', name: 'pay' }]] as const
+    const clock = virtualClock({ start: Date.UTC(2100, 0, 1) })
+    const engine = createEngine({ adapter: fake({ script }), tools: [pay], clock })
+    writeFileSync(path, Session.stringify((await Session.start(engine, 'Pay.')).session))
+    const argv = ['chat', '--session', path, '--tools', toolsModule()]
+    const { stdout } = await allm(argv, { input: '' })
+    expect(stdout).toContain('? pay needs your approval · expires at 2100-01-01T00:01:00.000Z\n')
+  })
+
   test('an approval that nobody gave is asked for again by the next chat', async () => {
     const path = scratch('chat.json')
     const argv = ['chat', '--session', path, '--tools', toolsModule()]

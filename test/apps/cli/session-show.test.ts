@@ -128,10 +128,44 @@ test('a call shows what it asked and what was decided, by whom and when', async 
     '            approved by Bob with {"euros":5}',
     '          calls pay {"euros":900} (c3)',
     '            denied by Eve: too much',
-    'tool      c1 → card (answered by the user)',
+    'tool      c1 → card (answered)',
     expect.stringContaining('tool      c2 → '),
     '          paid',
   ])
+})
+
+test('what waits says until when, and what nobody settled in time has expired', async () => {
+  const limit = { expiresInMs: 60_000 }
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    schema: { type: 'object' },
+    needsApproval: limit,
+    handler: () => 'paid',
+  })
+  const ask = tool({
+    name: 'ask',
+    description: 'Asks.',
+    schema: { type: 'object' },
+    handler: () => askUser('How?', limit),
+  })
+  const script = [
+    ['tool_call', { id: 'c1', name: 'ask' }],
+    ['tool_call', { id: 'c2', name: 'pay' }],
+  ] as const
+  const clock = virtualClock({ start: Date.UTC(2026, 0, 1) })
+  const engine = createEngine({ adapter: fake({ script }), tools: [ask, pay], clock })
+  const { session } = await Session.start(engine, 'Pay.')
+  const waiting = await shown(session)
+  expect(waiting).toContain('waits     for the user: How? · expires at 2026-01-01T00:01:00.000Z\n')
+  expect(waiting).toContain(
+    'waits     for approval of pay {} (c2) · expires at 2026-01-01T00:01:00.000Z\n',
+  )
+  const over = await shown(Session.expire(session, Date.UTC(2026, 0, 2)))
+  expect(over).toContain('expired at 2026-01-02T00:00:00.000Z: no answer\n')
+  expect(over).toContain('expired at 2026-01-02T00:00:00.000Z: nobody decided in time\n')
+  expect(over).not.toContain('by expiry')
+  expect(over).not.toContain('expires')
 })
 
 test('a session that was cut says where, and marks the answer', async () => {

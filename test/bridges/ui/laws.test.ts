@@ -3,13 +3,18 @@ import type { UIMessage } from 'ai'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { turnsOf } from '../../../src/bridges/ui/to-ui-messages.ts'
+import { expiryAuthor } from '../../../src/core/types/call.ts'
 import {
+  imageFromBase64,
+  imagePart,
   messageText,
   Session,
+  textPart,
   validateMessage,
   SessionError,
   ValidationError,
   type JsonValue,
+  type SessionCommand,
   type SessionStream,
   type StreamEvent,
 } from '../../../src/index.ts'
@@ -237,10 +242,10 @@ async function check(chosen: Plan): Promise<number> {
       signal: stopping.signal,
     })
     const start = stream.session
-    // Words that answer a question of an earlier answer are in no message of the session.
-    if (turnsOf(start).length > turns) page = [undefined]
-    else if (command?.type === 'send') page.push(undefined)
-    turns = turnsOf(start).length
+    const isTurn = turnsOf(start).length > turns
+    // Words that answer a question of an earlier answer are in no message of the session, and nobody has said that a question expired.
+    if (isTurn) page = [undefined]
+    else if (command?.type === 'send' && command.by !== expiryAuthor) page.push(undefined)
     const events: StreamEvent[] = []
     /** The session after each event. */
     const sessions: Session[] = []
@@ -266,9 +271,11 @@ async function check(chosen: Plan): Promise<number> {
       stream = Session.streamNext(engine, session, undefined, { signal: stopping.signal })
     }
     runs++
+    // Also those that began in the run: a picture that came with the answer to a question is a message of its own behind the results.
+    turns = turnsOf(session).length
     expect(events.filter(isEnd)).toHaveLength(1)
-    // A page that goes on after a failure or a stop drops what it had of the answer, and comes back.
-    const isAgain = hasFailed && command?.type !== 'send'
+    // A page that goes on with an answer after a failure or a stop drops what it had of it, and comes back.
+    const isAgain = hasFailed && !isTurn
     const stayed = isAgain ? await read(events, undefined, start) : await read(events, page.at(-1))
     page = isAgain ? [stayed] : [...page.slice(0, -1), stayed]
     const cut = choice % events.length
@@ -328,4 +335,56 @@ test('a page that follows runs, and one that comes back at any event, show the t
     { numRuns: 30 },
   )
   expect(runs).toBeGreaterThan(100)
+})
+
+const quiet = { failing: [], ends: [], name: undefined, lives: [], stop: undefined }
+
+test('a picture in the answer to a question begins a turn behind the results, and what follows a rest belongs to it', async () => {
+  await check({
+    ...quiet,
+    answers: [
+      [{ name: 'book' }, { name: 'ask' }],
+      [{ name: 'hand' }, { text: 'Hello' }],
+    ],
+    choices: [0, 0, 21, 0, 0, 0, 0, 0],
+  })
+})
+
+test('a text before a result that the page gives stays, in the page as in its session', async () => {
+  const engine = engineOf({
+    ...quiet,
+    answers: [
+      [{ name: 'book' }, { name: 'ask' }],
+      [{ name: 'hand' }, { text: 'Hello' }],
+    ],
+    choices: [],
+  })
+  const picture = imagePart(imageFromBase64('aGk=', 'image/png'))
+  const run = async (from: Session, command?: SessionCommand, page?: ReadMessage) => {
+    const stream = Session.streamNext(engine, from, command)
+    const events: StreamEvent[] = []
+    for await (const event of stream) events.push(event)
+    return { session: stream.session, page: await read(events, page) }
+  }
+  const asked = await run(Session.create({ id: 's', messages: 'go' }))
+  const sure = await run(asked.session, { type: 'send', content: 'yes' })
+  const seen = await run(sure.session, { type: 'send', content: [textPart('see'), picture] })
+  expect(visibleText(seen.page?.parts ?? [])).toBe('Hello')
+  const [call] = seen.session.pendingToolCalls
+  const given = { type: 'submitToolResult', toolCallId: call?.id ?? '', content: 'ok' } as const
+  const done = await run(seen.session, given, seen.page)
+  expect(visibleText(done.page?.parts ?? [])).toBe('Hellodone 2')
+  const saved = toUiMessages(done.session).at(-1)
+  // They are parts as the reader makes them.
+  expect(visibleText((saved?.parts ?? []) as unknown as ReadMessage['parts'])).toBe('Hellodone 2')
+})
+
+test('a late answer to a question after a failure goes on with the answer that failed', async () => {
+  await check({
+    ...quiet,
+    answers: [[{ name: 'ask' }, { name: 'run' }], []],
+    failing: [false, true],
+    choices: [0, 0, 0, 0, 0, 0, 0, 0],
+    stop: 9,
+  })
 })

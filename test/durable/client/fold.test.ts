@@ -97,3 +97,22 @@ test('the same with everything included that is in events', async () => {
     { numRuns: 20 },
   )
 })
+
+// What is done after the stop: the call is approved, denied, or expires, the user says something, or the run goes on.
+test.each([0, 1, 2, 3, 4])(
+  'an answer of thoughts alone, after which the run is stopped, keeps its place when the session goes on (%i)',
+  async (choice) => {
+    await check(
+      {
+        answers: [[{ name: 'pay' }], [{ thought: 'hm' }], []],
+        failing: [],
+        ends: [],
+        name: undefined,
+        choices: [0, 2, choice, 0, 0, 0, 0, 0],
+        lives: [],
+        stop: 8,
+      },
+      [],
+    )
+  },
+)

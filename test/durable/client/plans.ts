@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { expiryOf } from '../../../src/engine/session/changes.ts'
 import {
   askUser,
   createEngine,
@@ -11,7 +12,7 @@ import {
   textPart,
   tool,
   type Engine,
-  type Session,
+  Session,
   type SessionCommand,
   type SessionStream,
   type StreamEvent,
@@ -35,9 +36,9 @@ const tools: readonly Tool[] = [
       return 'run'
     },
   }),
-  simple('pay', { needsApproval: true, idempotent: true }),
+  simple('pay', { needsApproval: { expiresInMs: 60_000 }, idempotent: true }),
   simple('hand', { manual: true }),
-  simple('ask', { handler: () => askUser('which?', { choices: ['a', 'b'] }) }),
+  simple('ask', { handler: () => askUser('which?', { choices: ['a', 'b'], expiresInMs: 60_000 }) }),
   simple('book', { handler: (_args, { answer }) => answer ?? askUser('sure?', { resume: true }) }),
   simple('fail', { handler: () => fail('no luck') }),
   simple('halt', { handler: () => halt('found', 1) }),
@@ -113,6 +114,10 @@ export function commandFor(session: Session, choice: number): SessionCommand | u
       ? []
       : [{ type: 'send', content: [textPart('see'), picture] } as const]),
     ...(status === 'halted' || status === 'error' ? [{ type: 'resume' } as const] : []),
+    // Nobody has settled it in time.
+    ...Session.pending(session).flatMap((wait) =>
+      wait.expiresAt === undefined ? [] : expiryOf(wait, wait.expiresAt),
+    ),
   ]
   return commands[choice % commands.length]
 }

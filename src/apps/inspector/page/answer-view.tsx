@@ -9,7 +9,7 @@ import type { CommandEntry, LogEntry } from '../../../durable/stores/run-store.t
 import { pendingCalls } from '../../../engine/calls/pending.ts'
 import { innerPlace } from '../../../engine/calls/places.ts'
 import { InspectorRefusal, type Client } from './client.ts'
-import { prettyJson } from './format.ts'
+import { clockTime, prettyJson } from './format.ts'
 import { describe, refusalWords, start, useAction, useDraft, type Action } from './hooks.ts'
 import { firstLine } from './hostile.ts'
 import { JsonView } from './json-view.tsx'
@@ -283,6 +283,7 @@ function Question(props: Deciding): JSX.Element {
       <p class="text">
         <Text text={question?.text ?? ''} />
       </p>
+      <Limit at={props.wait.expiresAt} />
       <div class="choices">
         {choicesOf(question?.options).map((choice) => (
           <button
@@ -318,6 +319,16 @@ function Question(props: Deciding): JSX.Element {
   )
 }
 
+/** When it is settled by itself, if nobody does it. */
+function Limit({ at }: { at: number | undefined }): JSX.Element | null {
+  if (at === undefined) return null
+  return (
+    <p class="quiet-text">
+      expires <time>{clockTime(at, Date.now())}</time>
+    </p>
+  )
+}
+
 function Approval(props: Deciding): JSX.Element {
   const { ticket, call, reason: why } = props.wait
   const name = firstLine(call.name, 60)
@@ -347,6 +358,7 @@ function Approval(props: Deciding): JSX.Element {
           <Text text={why} />
         </p>
       )}
+      <Limit at={props.wait.expiresAt} />
       {edit === 'arguments' ? (
         <textarea
           class="code"

@@ -1,3 +1,4 @@
+import { expiryAuthor } from '../../../core/types/call.ts'
 import { isBoundary, isStreamEvent, type StreamEvent } from '../../../core/types/events.ts'
 import { messageText } from '../../../core/types/message.ts'
 import type { SessionCommand } from '../../../core/types/session.ts'
@@ -138,7 +139,8 @@ function eventText(event: StreamEvent): string {
 function authored(command: SessionCommand): string {
   const by = command.type === 'resume' ? undefined : command.by
   const text = commandText(command)
-  return by === undefined ? text : `${text} · by ${by}`
+  if (by === undefined) return text
+  return `${text} · ${by === expiryAuthor ? 'expired' : `by ${by}`}`
 }
 
 function commandText(command: SessionCommand): string {

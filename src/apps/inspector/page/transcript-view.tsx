@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
+import { expiryAuthor, type CallApproval, type CallQuestion } from '../../../core/types/call.ts'
 import type { Message, Part, Source } from '../../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
 import { clockTime } from './format.ts'
@@ -240,8 +240,7 @@ function ApprovalView({ approval }: { approval: CallApproval }): JSX.Element {
   return (
     <div class="decision">
       <p class="quiet-text">
-        {decision}
-        <Author by={by} at={at} />
+        <Decided what={decision} by={by} at={at} />
         {reason !== undefined && (
           <>
             : <Text text={reason} length={400} />
@@ -271,8 +270,7 @@ function QuestionView({ question }: { question: CallQuestion }): JSX.Element {
       {answer !== undefined && (
         <>
           <p class="quiet-text">
-            answered
-            <Author by={by} at={at} />
+            <Decided what="answered" by={by} at={at} />
           </p>
           {partsOf({ role: 'user', content: answer }).map((part, number) => (
             <PartView key={number} part={part} />
@@ -283,11 +281,21 @@ function QuestionView({ question }: { question: CallQuestion }): JSX.Element {
   )
 }
 
-/** Who decided or answered, and when, as far as it was noted. */
-function Author({ by, at }: { by: string | undefined; at: number | undefined }): JSX.Element {
+/** What was decided, by whom and when, as far as it was noted. What nobody settled in time has expired. */
+function Decided({
+  what,
+  by,
+  at,
+}: {
+  what: string
+  by: string | undefined
+  at: number | undefined
+}): JSX.Element {
+  const isExpired = by === expiryAuthor
   return (
     <>
-      {by !== undefined && (
+      {isExpired ? 'expired' : what}
+      {by !== undefined && !isExpired && (
         <>
           {' '}
           by <b>{firstLine(by, 120)}</b>

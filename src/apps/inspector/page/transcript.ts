@@ -1,5 +1,5 @@
 import { givenAnswer } from '../../../core/messages/tool-messages.ts'
-import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
+import { expiryAuthor, type CallApproval, type CallQuestion } from '../../../core/types/call.ts'
 import type { ErrorData } from '../../../core/types/error-data.ts'
 import { assertNever, defined, isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
@@ -127,7 +127,7 @@ function callItem(
   return defined<CallItem>({
     call,
     state,
-    marks: result === undefined ? [] : resultMarks(result),
+    marks: callMarks(record, result),
     result,
     resultIndex: result === undefined ? undefined : resultIndex,
     approval: record?.approval,
@@ -244,8 +244,11 @@ function messageMarks({ role, finishReason, metadata = {} }: Message): readonly 
   return marks
 }
 
-function resultMarks({ metadata = {} }: Message): readonly Mark[] {
+function callMarks(record: CallRecord | undefined, result?: Message): readonly Mark[] {
   const marks: Mark[] = []
+  const { metadata = {} } = result ?? {}
+  const author = record?.question?.by ?? record?.approval?.by
+  if (author === expiryAuthor) marks.push({ label: 'expired', tone: 'person' })
   const { reason, answeredByUser, approvedArguments, pending, reported, handoff } = metadata
   const isInterrupted = metadata['interrupted'] === true
   if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
@@ -255,7 +258,9 @@ function resultMarks({ metadata = {} }: Message): readonly Mark[] {
   if (approvedArguments !== undefined) {
     marks.push({ label: 'approved with other arguments', tone: 'person' })
   }
-  if (answeredByUser === true) marks.push({ label: 'answered by a person', tone: 'person' })
+  if (answeredByUser === true && author !== expiryAuthor) {
+    marks.push({ label: 'answered by a person', tone: 'person' })
+  }
   if (pending === true) marks.push({ label: 'comes later', tone: 'quiet' })
   if (handoff !== undefined) marks.push({ label: 'another engine goes on', tone: 'tool' })
   return marks

@@ -15,7 +15,8 @@ import { arranged, refreshed } from '../../../../src/apps/inspector/page/list.ts
 import { parseRoute, routeFragment, takeToken } from '../../../../src/apps/inspector/page/route.ts'
 import { summaryOf } from '../../../../src/apps/inspector/page/summary.ts'
 import { choicesOf, transcriptOf } from '../../../../src/apps/inspector/page/transcript.ts'
-import { Session, type Message } from '../../../../src/index.ts'
+import { askUser, createEngine, Session, tool, type Message } from '../../../../src/index.ts'
+import { fake, virtualClock } from '../../../../src/testing.ts'
 import { root } from '../../../support/root.ts'
 import { logOf, send } from './logs.ts'
 
@@ -264,6 +265,27 @@ describe('figures', () => {
     const message = { role: 'assistant', content: '' } as const
     const event = { type: 'message_completed', finishReason: 'tool_calls', message } as const
     expect(summaryOf({ id: 1, at: 0, event }).text).toBe('tool_calls')
+  })
+
+  test('what nobody settled in time has expired, and no person of that name did it', async () => {
+    const limit = { expiresInMs: 1000 }
+    const schema = { type: 'object' }
+    const tools = [
+      tool({ name: 'pay', description: '', schema, needsApproval: limit, handler: () => 'paid' }),
+      tool({ name: 'ask', description: '', schema, handler: () => askUser('How?', limit) }),
+    ]
+    const script = tools.map(({ name }) => ['tool_call', { id: name, name }] as const)
+    const engine = createEngine({ adapter: fake({ script }), tools, clock: virtualClock() })
+    const { session } = await Session.start(engine, 'go')
+    const now = Math.max(...Session.pending(session).map(({ expiresAt = 0 }) => expiresAt))
+    const calls = transcriptOf(Session.expire(session, now)).flatMap((item) => item.calls)
+    expect(calls).toMatchObject([
+      { state: 'denied', marks: [{ label: 'expired' }] },
+      { state: 'done', marks: [{ label: 'expired' }] },
+    ])
+    const [entry] = logOf([0, { command: { type: 'deny', toolCallId: 'pay', by: 'expiry' } }])
+    if (entry === undefined) throw new Error('there is an entry')
+    expect(summaryOf(entry).text).toBe('pay · expired')
   })
 
   test('a row names a command and what it says', () => {
