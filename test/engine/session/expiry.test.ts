@@ -263,7 +263,7 @@ test('a session whose agents are too deep is refused, and not looked through for
   const { engine } = world()
   let session = Session.create({ id: 's', messages: 'go' })
   for (let depth = 0; depth < 20_000; depth++) {
-    session = { ...session, calls: { c1: { state: 'running', inner: session } } }
+    session = Object.assign({}, session, { calls: { c1: { state: 'running', inner: session } } })
   }
   const refused = expect.objectContaining({ kind: 'validation', reason: 'invalid_session' })
   expect(() => Session.expire(session, 0)).toThrow(refused)
