@@ -1,7 +1,5 @@
-import { noAnswer } from '../../core/messages/outcomes.ts'
-import { expiryAuthor } from '../../core/types/call.ts'
 import type { JsonObject } from '../../core/types/json.ts'
-import type { Message, Thread, ToolCall } from '../../core/types/message.ts'
+import type { Thread, ToolCall } from '../../core/types/message.ts'
 import type { SavedCall, Session } from '../../core/types/session.ts'
 
 /** Where a call inside an agent is. */
@@ -72,11 +70,6 @@ export function savedAt(session: Session, toolCallId: string): SavedCall | undef
 /** Whether the user has answered the question of a call, for a handler that asked to be called again. */
 export function hasAnswer({ question }: Pick<SavedCall, 'question'>): boolean {
   return question?.answer !== undefined
-}
-
-/** Whether an answer to a question of a call is none that anybody gave: its time was over. */
-export function isUnanswered(session: Session, id: string, answer: Message['content']): boolean {
-  return answer === noAnswer && savedCall(session, id)?.question?.by === expiryAuthor
 }
 
 /** A call with the arguments that it was approved with, if they are others than the model wrote. */

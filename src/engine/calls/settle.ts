@@ -1,7 +1,9 @@
 import { SessionError } from '../../core/errors/errors.ts'
+import { noAnswer } from '../../core/messages/outcomes.ts'
 import { assertValid, must, optionsOf, someText, type Check } from '../../core/schema/checks.ts'
 import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
+import type { Message } from '../../core/types/message.ts'
 import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
 import { agentsOf, savedAt, savedCall } from './places.ts'
@@ -22,6 +24,9 @@ export const author: Check = must(
   `a text of 1 to ${maxAuthorLength} characters`,
   (value) => typeof value === 'string' && value !== '' && value.length <= maxAuthorLength,
 )
+
+/** The author of what nobody has settled in time. */
+export const expiry = 'expiry'
 
 /** The checks of these options. */
 export const settleChecks: Readonly<Record<keyof SettleOptions, Check>> = {
@@ -175,4 +180,9 @@ export function mapCalls(
     return next === undefined ? [] : [[id, next] as const]
   })
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+/** Whether an answer to a question of a call is none that anybody gave: its time was over. */
+export function isUnanswered(session: Session, id: string, answer: Message['content']): boolean {
+  return answer === noAnswer && savedCall(session, id)?.question?.by === expiry
 }

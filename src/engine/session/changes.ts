@@ -47,12 +47,7 @@ import {
   validateSession,
 } from '../../core/schema/validate-session.ts'
 import { content as contentIssues, resultParts } from '../../core/schema/validate.ts'
-import {
-  expiryAuthor,
-  type CallApproval,
-  type CallQuestion,
-  type PendingCall,
-} from '../../core/types/call.ts'
+import type { CallApproval, CallQuestion, PendingCall } from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -89,6 +84,7 @@ import {
 import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
+  expiry,
   goneCall,
   keptCall,
   mapCalls,
@@ -722,7 +718,7 @@ export function isExpired({ kind, expiresAt }: PendingCall, now: number): boolea
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = expiryAuthor
+  const by = expiry
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
   return { type: 'deny', toolCallId: call.id, reason: expiredReason, ticket, by, at }
 }

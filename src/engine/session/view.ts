@@ -1,6 +1,6 @@
 import { givenAnswer } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
-import { expiryAuthor, type CallApproval, type CallQuestion } from '../../core/types/call.ts'
+import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
@@ -8,8 +8,9 @@ import { messageText, type Message, type Role } from '../../core/types/message.t
 import type { HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
-import { isUnanswered, savedCall } from '../calls/places.ts'
+import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
+import { expiry, isUnanswered } from '../calls/settle.ts'
 import { restore } from '../model-call/restore.ts'
 import {
   isUsersOwn,
@@ -96,19 +97,13 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly progress?: JsonValue
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
-  /** The last question that the call asked, and its answer once there is one. With `by`: who answered. */
-  readonly question?: CallQuestion & Expirable
+  /** The last question that the call asked, and its answer once there is one. With `by`: who answered. Always: that it expired (`expiry`). */
+  readonly question?: CallQuestion
   /**
-   * What somebody decided about the call. With `by`: who; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
+   * What somebody decided about the call. With `by`: who, and always that it expired (`expiry`); with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
    * if they are not those of the model.
    */
-  readonly approval?: CallApproval & Expirable
-}
-
-/** What may be settled because its time was over. */
-interface Expirable {
-  /** Nobody has settled it in time. It is told to everybody who sees the call, because no person is behind it. */
-  readonly expired?: true
+  readonly approval?: CallApproval
 }
 
 /** A question to the user as a browser sees it. */
@@ -243,29 +238,29 @@ function shownThread(
   return { messages, tools }
 }
 
-function shownQuestion(
-  { by, options, ...question }: CallQuestion,
-  shows: Shows,
-): CallQuestion & Expirable {
-  return defined<CallQuestion & Expirable>({
+function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows): CallQuestion {
+  return defined<CallQuestion>({
     ...question,
     options: options && viewQuestion(options),
-    by: shows('by') ? by : undefined,
-    expired: by === expiryAuthor ? true : undefined,
+    by: shownAuthor(by, shows),
   })
+}
+
+/** Who has settled something. That nobody did in time is shown to everybody: it names no person. */
+export function shownAuthor(by: string | undefined, shows: Shows): string | undefined {
+  return by === expiry || shows('by') ? by : undefined
 }
 
 function shownApproval(
   { by, reason, arguments: args, ...approval }: CallApproval,
   shows: Shows,
-): CallApproval & Expirable {
-  return defined<CallApproval & Expirable>({
+): CallApproval {
+  return defined<CallApproval>({
     ...approval,
     // It was written for the model, which reads it in the result.
     reason: shows('tool_results') ? reason : undefined,
-    by: shows('by') ? by : undefined,
+    by: shownAuthor(by, shows),
     arguments: shows('tool_arguments') ? args : undefined,
-    expired: by === expiryAuthor ? true : undefined,
   })
 }
 
