@@ -97,11 +97,11 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly progress?: JsonValue
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
-  /** The last question that the call asked, and its answer once there is one. With `by`: who answered. Always: that it expired (`expiry`). */
+  /** The last question that the call asked, and its answer once there is one. With `by`: who answered; that it expired (`expiry`) always. */
   readonly question?: CallQuestion
   /**
-   * What somebody decided about the call. With `by`: who, and always that it expired (`expiry`); with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
-   * if they are not those of the model.
+   * What somebody decided about the call. With `by`: who; that it expired (`expiry`) always. With `tool_results`: why it was denied; with
+   * `tool_arguments`: which arguments, if they are not those of the model.
    */
   readonly approval?: CallApproval
 }
