@@ -1,10 +1,11 @@
 import { isoTime } from '../../core/base/clock.ts'
 import { givenAnswer, lateResultOf } from '../../core/messages/tool-messages.ts'
-import { expiryAuthor, type PendingCall } from '../../core/types/call.ts'
+import type { PendingCall } from '../../core/types/call.ts'
 import { messageText, type Message, type ToolCall } from '../../core/types/message.ts'
 import type { CallRecord, RunProgress, Session } from '../../core/types/session.ts'
 import { pendingCalls } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
+import { expiry } from '../../engine/calls/settle.ts'
 import { legalOperations } from '../../engine/session/changes.ts'
 import { finishWords } from '../inspector/finish-words.ts'
 import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
@@ -134,7 +135,7 @@ function decidedBy(
   { by, at }: { readonly by?: string; readonly at?: number },
 ): string {
   const who = by === undefined ? '' : ` by ${visibleLine(by)}`
-  const what = by === expiryAuthor ? 'expired' : `${done}${who}`
+  const what = by === expiry ? 'expired' : `${done}${who}`
   return at === undefined ? what : `${what} at ${isoTime(at)}`
 }
 

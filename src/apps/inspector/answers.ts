@@ -1,9 +1,9 @@
 import type { SessionErrorReason, AnyAllmError } from '../../core/errors/errors.ts'
 import { isAllmError } from '../../core/errors/errors.ts'
 import { redact } from '../../core/errors/redact.ts'
-import { expiryAuthor } from '../../core/types/call.ts'
 import { assertNever } from '../../core/types/guards.ts'
 import { refusalIn, refused } from '../../durable/runs/handler.ts'
+import { expiry } from '../../engine/calls/settle.ts'
 
 /** Nothing that the inspector sends is kept, framed, guessed at, or tells other sites where it was. */
 export const safeHeaders: Readonly<Record<string, string>> = {
@@ -63,7 +63,7 @@ export function refusalOf(error: unknown): Refusal {
 }
 
 function authorWords(by: string): string {
-  return by === expiryAuthor ? 'it had expired' : `by ${by}`
+  return by === expiry ? 'it had expired' : `by ${by}`
 }
 
 function statusOf(error: AnyAllmError): number {

@@ -8,7 +8,6 @@ import {
   ownContent,
 } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
-import { expiryAuthor } from '../../core/types/call.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
 import { defined, isObject, parseJson } from '../../core/types/guards.ts'
 import {
@@ -21,6 +20,7 @@ import {
 import type { Session } from '../../core/types/session.ts'
 import { waits } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
+import { expiry } from '../../engine/calls/settle.ts'
 import { waitingEvents } from '../../engine/session/inner.ts'
 import { toolParts } from './from-ui-messages.ts'
 import {
@@ -159,7 +159,7 @@ function answeredIn(session: Session): readonly AnsweredQuestion[] {
         question: text,
         options,
         answer,
-        expired: by === expiryAuthor ? true : undefined,
+        expired: by === expiry ? true : undefined,
       } as const,
     ]
   })

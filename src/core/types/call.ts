@@ -30,9 +30,6 @@ export type CallTold = 'no' | 'placeholder' | 'result'
 /** The largest number of characters of an author's name. */
 export const maxAuthorLength = 256
 
-/** The author of what nobody settled in time. */
-export const expiryAuthor = 'expiry'
-
 /** A decision about a call. Without `by` and `at` nobody noted them, as when a policy decided. */
 export interface CallApproval {
   readonly decision: 'approved' | 'denied'

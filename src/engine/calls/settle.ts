@@ -7,12 +7,7 @@ import {
   someText,
   type Check,
 } from '../../core/schema/checks.ts'
-import {
-  expiryAuthor,
-  maxAuthorLength,
-  type PendingCall,
-  type PendingKind,
-} from '../../core/types/call.ts'
+import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
@@ -35,13 +30,13 @@ export const author: Check = must(
   (value) => typeof value === 'string' && value !== '' && value.length <= maxAuthorLength,
 )
 
-/** The check of an author who is let in: no person has the name of `expiryAuthor`. */
+/** The author of what nobody has settled in time. */
+export const expiry = 'expiry'
+
+/** The check of an author who is let in: no person has the name of `expiry`. */
 export const person: Check = (value) =>
-  value === expiryAuthor
-    ? refuse(
-        `another name than ${expiryAuthor}, the author of what nobody has settled in time`,
-        value,
-      )
+  value === expiry
+    ? refuse(`another name than ${expiry}, the author of what nobody has settled in time`, value)
     : author(value)
 
 /** The checks of these options. */

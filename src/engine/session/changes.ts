@@ -52,12 +52,7 @@ import {
   validateSession,
 } from '../../core/schema/validate-session.ts'
 import { content as contentIssues, resultParts } from '../../core/schema/validate.ts'
-import {
-  expiryAuthor,
-  type CallApproval,
-  type CallQuestion,
-  type PendingCall,
-} from '../../core/types/call.ts'
+import type { CallApproval, CallQuestion, PendingCall } from '../../core/types/call.ts'
 import type { Issue } from '../../core/types/error-data.ts'
 import { assertNever, defined, isObject } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
@@ -94,6 +89,7 @@ import {
 import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
+  expiry,
   goneCall,
   keptCall,
   mapCalls,
@@ -273,13 +269,13 @@ function answered(
     answered(inner, id, content, settlement),
   )
   if (inside !== undefined) {
-    return settlement.by === expiryAuthor ? inside : noted(inside, toolCallId, content)
+    return settlement.by === expiry ? inside : noted(inside, toolCallId, content)
   }
   const { question, told } = savedCall(session, toolCallId) ?? {}
   const { text = '', options } = question ?? {}
   const { by, at } = settlement
   const kept = defined<CallQuestion>({ text, options, answer: content, by, at })
-  const isExpired = by === expiryAuthor
+  const isExpired = by === expiry
   if (options?.['resume'] === true) {
     const next = relisted(
       withSettled(session, toolCallId, settlement, { ...noWait, question: kept }),
@@ -732,7 +728,7 @@ function settledByExpiry(
   { kind, ticket, call }: PendingCall,
   at: number,
 ): Session {
-  const settlement = { ticket, by: expiryAuthor, at }
+  const settlement = { ticket, by: expiry, at }
   if (kind === 'question') {
     return withTime(answered(session, call.id, noAnswer, settlement), session, at)
   }
@@ -746,14 +742,14 @@ export function isExpired({ expiresAt }: PendingCall, now: number): boolean {
 
 /** The command that settles what nobody has settled in time. */
 export function expiryOf({ kind, ticket, call }: PendingCall, at: number): SessionCommand {
-  const by = expiryAuthor
+  const by = expiry
   if (kind === 'question') return { type: 'send', content: noAnswer, answers: ticket, by, at }
   return { type: 'deny', toolCallId: call.id, reason: expiredReason, ticket, by, at }
 }
 
 /** Whether a command settles what nobody has settled in time. */
 export function isExpiry(command: SessionCommand): boolean {
-  return command.type !== 'resume' && command.by === expiryAuthor
+  return command.type !== 'resume' && command.by === expiry
 }
 
 /** Whether a call of a session, which was not checked yet, waits for a limited time. One that is too deep to be legal is to be checked. */

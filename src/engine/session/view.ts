@@ -1,6 +1,6 @@
 import { givenAnswer, isUsersOwn, lateResultOf } from '../../core/messages/tool-messages.ts'
 import { assertValid, optionsOf } from '../../core/schema/checks.ts'
-import { expiryAuthor, type CallApproval, type CallQuestion } from '../../core/types/call.ts'
+import type { CallApproval, CallQuestion } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
 import type { Image, MediaFile } from '../../core/types/media.ts'
@@ -10,6 +10,7 @@ import type { Session, SessionStatus } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
 import { savedCall } from '../calls/places.ts'
 import { ownRecords } from '../calls/records.ts'
+import { expiry } from '../calls/settle.ts'
 import { restore } from '../model-call/restore.ts'
 import {
   messageTime,
@@ -95,11 +96,11 @@ export interface ShownTool extends ViewToolCall, Partial<ViewToolEnd> {
   readonly progress?: JsonValue
   /** With `tool_results`: what the model read. */
   readonly content?: Message['content']
-  /** The last question that the call asked, and its answer once there is one. With `by`: who answered; that nobody did in time (`expiry`), always. */
+  /** The last question that the call asked, and its answer once there is one. With `by`: who answered; that it expired (`expiry`) always. */
   readonly question?: CallQuestion
   /**
-   * What somebody decided about the call. With `by`: who; that nobody did in time (`expiry`), always; with `tool_results`: why it was denied; with `tool_arguments`: which arguments,
-   * if they are not those of the model.
+   * What somebody decided about the call. With `by`: who; that it expired (`expiry`) always. With `tool_results`: why it was denied; with
+   * `tool_arguments`: which arguments, if they are not those of the model.
    */
   readonly approval?: CallApproval
 }
@@ -243,7 +244,7 @@ function shownQuestion({ by, options, ...question }: CallQuestion, shows: Shows)
 
 /** Who has settled something. That nobody did in time is shown to everybody: it names no person. */
 export function shownAuthor(by: string | undefined, shows: Shows): string | undefined {
-  return by === expiryAuthor || shows('by') ? by : undefined
+  return by === expiry || shows('by') ? by : undefined
 }
 
 function shownApproval(

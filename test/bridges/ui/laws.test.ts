@@ -3,7 +3,7 @@ import type { UIMessage } from 'ai'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { turnsOf } from '../../../src/bridges/ui/to-ui-messages.ts'
-import { expiryAuthor } from '../../../src/core/types/call.ts'
+import { expiry } from '../../../src/engine/calls/settle.ts'
 import {
   imageFromBase64,
   imagePart,
@@ -245,7 +245,7 @@ async function check(chosen: Plan): Promise<number> {
     const isTurn = turnsOf(start).length > turns
     // Words that answer a question of an earlier answer are in no message of the session, and nobody has said that a question expired.
     if (isTurn) page = [undefined]
-    else if (command?.type === 'send' && command.by !== expiryAuthor) page.push(undefined)
+    else if (command?.type === 'send' && command.by !== expiry) page.push(undefined)
     const events: StreamEvent[] = []
     /** The session after each event. */
     const sessions: Session[] = []

@@ -1,8 +1,8 @@
-import { expiryAuthor } from '../../../core/types/call.ts'
 import { isBoundary, isStreamEvent, type StreamEvent } from '../../../core/types/events.ts'
 import { messageText } from '../../../core/types/message.ts'
 import type { SessionCommand } from '../../../core/types/session.ts'
 import type { LogEntry } from '../../../durable/stores/run-store.ts'
+import { expiry } from '../../../engine/calls/settle.ts'
 import type { Tone } from './format.ts'
 import { firstLine } from './hostile.ts'
 import { innerKind } from './timeline.ts'
@@ -140,7 +140,7 @@ function authored(command: SessionCommand): string {
   const by = command.type === 'resume' ? undefined : command.by
   const text = commandText(command)
   if (by === undefined) return text
-  return `${text} · ${by === expiryAuthor ? 'expired' : `by ${by}`}`
+  return `${text} · ${by === expiry ? 'expired' : `by ${by}`}`
 }
 
 function commandText(command: SessionCommand): string {

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { expiryAuthor, type CallApproval, type CallQuestion } from '../../../core/types/call.ts'
+import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
 import type { Message, Part, Source } from '../../../core/types/message.ts'
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
+import { expiry } from '../../../engine/calls/settle.ts'
 import { clockTime } from './format.ts'
 import { firstLine } from './hostile.ts'
 import { innerRunsOf, innerSessionOf, type InnerRun, type InnerRuns } from './inner.ts'
@@ -291,7 +292,7 @@ function Decided({
   by: string | undefined
   at: number | undefined
 }): JSX.Element {
-  const isExpired = by === expiryAuthor
+  const isExpired = by === expiry
   return (
     <>
       {isExpired ? 'expired' : what}

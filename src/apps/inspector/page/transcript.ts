@@ -1,5 +1,5 @@
 import { givenAnswer } from '../../../core/messages/tool-messages.ts'
-import { expiryAuthor, type CallApproval, type CallQuestion } from '../../../core/types/call.ts'
+import type { CallApproval, CallQuestion } from '../../../core/types/call.ts'
 import type { ErrorData } from '../../../core/types/error-data.ts'
 import { assertNever, defined, isObject, parseJson } from '../../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../../core/types/json.ts'
@@ -7,6 +7,7 @@ import { messageText, type Message, type Part, type ToolCall } from '../../../co
 import type { CallRecord, Session, SessionCommand } from '../../../core/types/session.ts'
 import { pendingCalls } from '../../../engine/calls/pending.ts'
 import { ownRecords } from '../../../engine/calls/records.ts'
+import { expiry } from '../../../engine/calls/settle.ts'
 import { finishWords } from '../finish-words.ts'
 
 /** A message as it is shown, with the calls of an answer and their results in one place. */
@@ -248,7 +249,7 @@ function callMarks(record: CallRecord | undefined, result?: Message): readonly M
   const marks: Mark[] = []
   const { metadata = {} } = result ?? {}
   const author = record?.question?.by ?? record?.approval?.by
-  if (author === expiryAuthor) marks.push({ label: 'expired', tone: 'person' })
+  if (author === expiry) marks.push({ label: 'expired', tone: 'person' })
   const { reason, answeredByUser, approvedArguments, pending, reported, handoff } = metadata
   const isInterrupted = metadata['interrupted'] === true
   if (isInterrupted && typeof reason === 'string' && reason !== 'interrupted') {
@@ -258,7 +259,7 @@ function callMarks(record: CallRecord | undefined, result?: Message): readonly M
   if (approvedArguments !== undefined) {
     marks.push({ label: 'approved with other arguments', tone: 'person' })
   }
-  if (answeredByUser === true && author !== expiryAuthor) {
+  if (answeredByUser === true && author !== expiry) {
     marks.push({ label: 'answered by a person', tone: 'person' })
   }
   if (pending === true) marks.push({ label: 'comes later', tone: 'quiet' })
