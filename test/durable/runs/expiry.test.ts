@@ -6,6 +6,7 @@ import {
   createEngine,
   noAnswer,
   Session,
+  SessionError,
   tool,
   type Engine,
 } from '../../../src/index.ts'
@@ -172,6 +173,20 @@ test('what cannot be settled, because its ticket is taken, is not tried again at
   await clock.advance(2 * hour)
   expect((await runs.get('ada'))?.session.status).toBe('awaiting_approval')
   expect(tries).toBe(1)
+})
+
+test('a store that is gone when the time has come is asked again', async () => {
+  const { clock, store, runsWith } = world({ onError: () => undefined })
+  await using runs = runsWith(call('pay'), say('Too late.'))
+  await runs.send('ada', 'go')
+  await settle(clock)
+  const { acquire } = store
+  store.acquire = () => Promise.reject(new SessionError('unavailable', 'the store is gone'))
+  await clock.advance(hour)
+  expect((await runs.get('ada'))?.session.status).toBe('awaiting_approval')
+  store.acquire = acquire
+  await clock.advance(runs.leaseMs)
+  expect((await runs.get('ada'))?.session.status).toBe('completed')
 })
 
 test('a worker looks for it once a second, also when its clock is set back', async () => {
