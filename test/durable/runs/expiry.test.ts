@@ -180,11 +180,11 @@ test('a store that is gone when the time has come is asked again', async () => {
   await using runs = runsWith(call('pay'), say('Too late.'))
   await runs.send('ada', 'go')
   await settle(clock)
-  const { acquire } = store
+  const there = { ...store }
   store.acquire = () => Promise.reject(new SessionError('unavailable', 'the store is gone'))
   await clock.advance(hour)
   expect((await runs.get('ada'))?.session.status).toBe('awaiting_approval')
-  store.acquire = acquire
+  Object.assign(store, there)
   await clock.advance(runs.leaseMs)
   expect((await runs.get('ada'))?.session.status).toBe('completed')
 })

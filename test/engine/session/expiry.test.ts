@@ -238,9 +238,10 @@ test('a call that waits for its result has no limit, whatever was saved of it', 
 
 test('a session whose agents are too deep is refused, and not looked through for limits', () => {
   const { engine } = world()
-  let session = Session.create({ id: 's', messages: 'go' })
+  const outermost = Session.create({ id: 's', messages: 'go' })
+  let session = outermost
   for (let depth = 0; depth < 20_000; depth++) {
-    session = { ...session, calls: { c1: { state: 'running', inner: session } } }
+    session = { ...outermost, calls: { c1: { state: 'running', inner: session } } }
   }
   const refused = expect.objectContaining({ kind: 'validation', reason: 'invalid_session' })
   expect(() => Session.expire(session, 0)).toThrow(refused)
