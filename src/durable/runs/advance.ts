@@ -175,7 +175,7 @@ async function runToRest(work: Work, loaded: Session, lease: AcquiredLease): Pro
   if (at.drained === true) return { outcome: 'drained', wakeInMs: 0, more: false }
   const { status } = at.session
   if (more) return { outcome: status, more }
-  const expiresInMs = timeToExpiry(at.session, work.options.clock.now())
+  const expiresInMs = timeToExpiry(at.session, work.options.clock.now(), expired)
   return defined<Advanced>({ outcome: status, wakeInMs, expiresInMs, more })
 }
 
@@ -200,9 +200,15 @@ async function settleExpired(
   return isGiven
 }
 
-/** How long it takes until something expires that a session waits for. */
-function timeToExpiry(session: Session, now: number): number | undefined {
-  const times = pendingCalls(session).flatMap(({ expiresAt }) => expiresAt ?? [])
+/** How long it takes until something expires that a session waits for, and that was not tried to settle. */
+function timeToExpiry(
+  session: Session,
+  now: number,
+  tried: ReadonlySet<string>,
+): number | undefined {
+  const times = pendingCalls(session).flatMap(({ ticket, expiresAt }) =>
+    expiresAt === undefined || tried.has(ticket) ? [] : expiresAt,
+  )
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 

@@ -123,8 +123,8 @@ export function createRuns(options: RunsOptions): Runs {
     }
   }
 
-  /** Runs a session in this process until it rests. There is one such loop for a session. */
-  const runHere = (id: string): LocalRun => {
+  /** Runs a session in this process until it rests. There is one such loop for a session. One that rests is looked at because of what expires. */
+  const runHere = (id: string, isResting: boolean = false): LocalRun => {
     const known = local.get(id)
     if (known !== undefined) {
       // It may be about to end, and must not miss what came in now.
@@ -135,16 +135,16 @@ export function createRuns(options: RunsOptions): Runs {
     timers.delete(id)
     const run: LocalRun = { waiters: [], again: false }
     local.set(id, run)
-    advanceToRest(id, run).catch((error: unknown) => onError(error, id))
+    advanceToRest(id, run, isResting).catch((error: unknown) => onError(error, id))
     return run
   }
-  const advanceToRest = async (id: string, run: LocalRun): Promise<void> => {
+  const advanceToRest = async (id: string, run: LocalRun, wasResting: boolean): Promise<void> => {
     const onTaken = (refused?: unknown): void => {
       for (const waiter of run.waiters.splice(0)) waiter(refused)
     }
     let failure: unknown
     let waitMs: number | undefined
-    let isResting = false
+    let isResting = wasResting
     do {
       run.again = false
       try {
@@ -172,7 +172,7 @@ export function createRuns(options: RunsOptions): Runs {
       store.look(id).then(
         (state) => {
           if (isClosed || state === undefined || (!state.running && !isResting)) return
-          runHere(id)
+          runHere(id, isResting)
         },
         () => isClosed || lookLater(id, leaseMs, isResting),
       )

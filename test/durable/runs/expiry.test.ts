@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/base/clock.ts'
 import { expiringSessions } from '../../../src/durable/runs/worker.ts'
-import { askUser, createEngine, noAnswer, Session, tool, type Engine } from '../../../src/index.ts'
+import {
+  askUser,
+  createEngine,
+  noAnswer,
+  Session,
+  SessionError,
+  tool,
+  type Engine,
+} from '../../../src/index.ts'
 import { createRuns, type RunsOptions } from '../../../src/runs.ts'
 import { memoryStore } from '../../../src/stores.ts'
 import { fake, virtualClock, type Script, type VirtualClock } from '../../../src/testing.ts'
@@ -41,7 +49,8 @@ function world(more: Partial<RunsOptions> = {}) {
   ]
   const engine = (scripts: readonly Script[]): Engine =>
     createEngine({ adapter: fake({ scripts }), tools, clock })
-  const store = memoryStore({ clock })
+  // Tests replace operations of it.
+  const store = { ...memoryStore({ clock }) }
   const runsWith = (...scripts: Script[]) =>
     createRuns({ engine: engine(scripts), store, clock, ...more })
   return { clock, ran, store, runsWith }
@@ -149,6 +158,35 @@ describe('when the process that has run the session is gone', () => {
     expect((await runs.get('ada'))?.session.status).toBe('completed')
     await worker.close()
   })
+})
+
+test('what cannot be settled, because its ticket is taken, is not tried again at once', async () => {
+  const { clock, store, runsWith } = world()
+  await using runs = runsWith(call('pay'))
+  await runs.send('ada', 'go')
+  await settle(clock)
+  let tries = 0
+  store.push = async () => {
+    tries++
+    return { taken: false, command: { type: 'resume' }, at: 0 }
+  }
+  await clock.advance(2 * hour)
+  expect((await runs.get('ada'))?.session.status).toBe('awaiting_approval')
+  expect(tries).toBe(1)
+})
+
+test('a store that is gone when the time has come is asked again', async () => {
+  const { clock, store, runsWith } = world({ onError: () => undefined })
+  await using runs = runsWith(call('pay'), say('Too late.'))
+  await runs.send('ada', 'go')
+  await settle(clock)
+  const there = { ...store }
+  store.acquire = () => Promise.reject(new SessionError('unavailable', 'the store is gone'))
+  await clock.advance(hour)
+  expect((await runs.get('ada'))?.session.status).toBe('awaiting_approval')
+  Object.assign(store, there)
+  await clock.advance(runs.leaseMs)
+  expect((await runs.get('ada'))?.session.status).toBe('completed')
 })
 
 test('a worker looks for it once a second, also when its clock is set back', async () => {
