@@ -179,6 +179,13 @@ const savedCall = {
   error: errorData,
   halt: shaped<CallHalt>({ reason: word }, { result: json, error: errorData }),
   rests: truth,
+  inside: fc.dictionary(
+    word,
+    shaped<SavedCall>({ settled: fc.array(word, { maxLength: 2 }) }, {}),
+    {
+      maxKeys: 2,
+    },
+  ),
 } satisfies Record<keyof Omit<SavedCall, 'inner'>, fc.Arbitrary<unknown>>
 
 /** What is kept of a call that waits for somebody. */

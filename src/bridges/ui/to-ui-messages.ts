@@ -19,6 +19,7 @@ import {
 } from '../../core/types/message.ts'
 import type { Session } from '../../core/types/session.ts'
 import { waits } from '../../engine/calls/pending.ts'
+import { savedCall } from '../../engine/calls/places.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { expiry } from '../../engine/calls/settle.ts'
 import { waitingEvents } from '../../engine/session/inner.ts'
@@ -55,12 +56,9 @@ export function toUiMessages<Version extends AiSdkVersion = 6>(
   assertValid('invalid_options', optionsOf(pageChecks())(options))
   const session = sessionOf(conversation)
   const { include = shownByDefault } = options
-  const denied = options.version === 5 ? new Map() : deniedIn(session)
+  const showsReasons = include.includes('tool_results')
+  const denied = options.version === 5 ? new Map() : deniedIn(session, showsReasons)
   const approved = options.version === 5 ? new Map() : approvedIn(session)
-  if (!include.includes('tool_results')) {
-    // What a person wrote was for the model.
-    denied.forEach((reason, id) => reason === expiredReason || denied.set(id, undefined))
-  }
   const messages: UiMessage<Version>[] = []
   const turns = turnsOf(session)
   const answered = answeredIn(session)
@@ -112,31 +110,41 @@ function wordsOf(message: Message): UiMessagePart[] {
   })
 }
 
-/** The calls that were denied, and why. Chunks do not tell it: the page that denied them knows. */
-function deniedIn({ thread }: Session): Map<unknown, string | undefined> {
+/** What somebody, or a policy, has decided about a call. Chunks do not tell it: the page that decided knows. */
+type GivenApproval =
+  | { readonly id: string; readonly approved: true }
+  | { readonly id: string; readonly approved: false; readonly reason?: string }
+
+/** The calls that were denied, and why, as far as that is shown. */
+function deniedIn(session: Session, showsReasons: boolean): Map<unknown, GivenApproval> {
   return new Map(
-    thread.messages.flatMap((message) => {
-      const isDenied = message.metadata?.['denied'] === true
-      return isDenied ? [[answeredCall(message), deniedReason(message)]] : []
+    session.thread.messages.flatMap((message): [string, GivenApproval][] => {
+      const toolCallId = answeredCall(message)
+      if (toolCallId === undefined || message.metadata?.['denied'] !== true) return []
+      const given = deniedReason(message)
+      // What a person wrote was for the model.
+      const reason = showsReasons || given === expiredReason ? given : undefined
+      const id = approvalId(session, toolCallId)
+      return [[toolCallId, defined<GivenApproval>({ id, approved: false, reason })]]
     }),
   )
 }
 
-/** The approval in a part of a call that ran because somebody approved it. */
-interface GivenApproval {
-  readonly id: string
-  readonly approved: true
+/** The calls that somebody approved. */
+function approvedIn(session: Session): Map<string, GivenApproval> {
+  return new Map(
+    Object.entries(session.calls ?? {}).flatMap(([id, { approval }]) =>
+      approval?.decision === 'approved'
+        ? [[id, { id: approvalId(session, id), approved: true }]]
+        : [],
+    ),
+  )
 }
 
-/** The calls that somebody approved. Chunks do not tell it either. */
-function approvedIn({ calls = {} }: Session): Map<string, GivenApproval> {
-  return new Map(
-    Object.entries(calls).flatMap(([toolCallId, { approval, settled }]) => {
-      // A call is approved before it asks anything.
-      const [id = toolCallId] = settled ?? []
-      return approval?.decision === 'approved' ? [[toolCallId, { id, approved: true }]] : []
-    }),
-  )
+/** The id that an approval had in the page: its ticket. A call is decided about before it asks anything. */
+function approvalId(session: Session, toolCallId: string): string {
+  const [id = toolCallId] = savedCall(session, toolCallId)?.settled ?? []
+  return id
 }
 
 /** A question that the user has answered, as the event that asked it. */
@@ -179,7 +187,7 @@ function pageMetadata(chunks: readonly UiMessageChunk[]): Pick<UiMessage, 'metad
 /** The parts that a page makes of chunks. */
 function pageParts(
   chunks: readonly UiMessageChunk[],
-  denied: ReadonlyMap<unknown, string | undefined>,
+  denied: ReadonlyMap<unknown, GivenApproval>,
   approved: ReadonlyMap<string, GivenApproval>,
 ): UiMessagePart[] {
   const parts: object[] = []
@@ -237,11 +245,10 @@ function pageParts(
       }
       case 'tool-output-error': {
         const { toolCallId: id, errorText } = chunk
-        const denial = defined<object>({ id, approved: false, reason: denied.get(id) })
         set(
           id,
           denied.has(id)
-            ? { state: 'output-denied', approval: denial }
+            ? { state: 'output-denied', approval: denied.get(id) }
             : defined<object>({ state: 'output-error', errorText, approval: approved.get(id) }),
         )
         break

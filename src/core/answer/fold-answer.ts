@@ -259,13 +259,14 @@ function isOpenCall({ state, told }: FoldedCall): boolean {
   return told !== 'result' && state !== 'proposed'
 }
 
-/** Whether somebody was asked about a call. */
-function isNoted({
+/** Whether somebody was asked about a call, or about one inside of it. */
+export function isNoted({
   settled,
+  inside,
   approval,
   question,
-}: Pick<SavedCall, 'settled' | 'approval' | 'question'>): boolean {
-  return settled !== undefined || approval !== undefined || question !== undefined
+}: Pick<SavedCall, 'settled' | 'inside' | 'approval' | 'question'>): boolean {
+  return [settled, inside, approval, question].some((member) => member !== undefined)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { StreamEvent } from '../types/events.ts'
 import type { JsonObject, JsonValue } from '../types/json.ts'
 import type { FilePart, ImagePart, Part, TextPart, ToolCall } from '../types/message.ts'
 import type { ToolSpec } from '../types/request.ts'
-import type { Session } from '../types/session.ts'
+import type { SavedCalls, Session } from '../types/session.ts'
 import type { StandardSchema } from '../types/standard-schema.ts'
 import type { ToolTypes } from '../types/tool-types.ts'
 import type { Engine, EngineContext, toolTypes } from './engine.ts'
@@ -173,6 +173,8 @@ export interface AgentChannel {
   readonly engine: Engine
   /** The inner session, if the call was entered before. */
   readonly session?: Session | undefined
+  /** What is kept of the calls of agents that were inside of the call and are gone. */
+  readonly before?: SavedCalls | undefined
   /** How many agents the call is inside of. */
   readonly depth: number
   /** The metadata of the outer run. */

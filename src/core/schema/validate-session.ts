@@ -153,16 +153,21 @@ export const pendingApproval: Check = shapeOf<PendingApproval>(
 /** How deep sessions may be inside of one another. A run is refused long before, unless its agents are told otherwise. */
 export const maxInnerDepth = 16
 
-/** The checks of sessions, by their depth. They are made when they are needed. */
+/** The checks of sessions and of their calls, by their depth. They are made when they are needed. */
 const sessions: Check[] = []
+const calls: Check[] = []
 
 function sessionIssues(value: unknown, depth: number): readonly Issue[] {
   return (sessions[depth] ??= sessionAt(depth))(value)
 }
 
+function callIssues(value: unknown, depth: number): readonly Issue[] {
+  return (calls[depth] ??= recordOf(callAt(depth)))(value)
+}
+
 function sessionAt(depth: number): Check {
   const run = shapeOf<RunProgress>(runNeeds, runMay)
-  return sessionShape({ version, run, calls: recordOf(callAt(depth)) })
+  return sessionShape({ version, run, calls: (value) => callIssues(value, depth) })
 }
 
 interface OwnChecks {
@@ -245,6 +250,7 @@ function callAt(depth: number): Check {
       error,
       halt: shapeOf<CallHalt>({ reason: someText }, { result: json, error }),
       inner: insideOf(depth, sessionIssues),
+      inside: insideOf(depth, callIssues),
       rests: truth,
     },
   )

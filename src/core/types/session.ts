@@ -80,6 +80,8 @@ export interface SavedCall {
   readonly halt?: CallHalt
   /** The session of the agent inside the call. */
   readonly inner?: Session
+  /** The calls of agents that were inside of the call and are gone, with their settled tickets. */
+  readonly inside?: SavedCalls
   /** The agent inside has rested with the run around it: it has not been entered since. */
   readonly rests?: true
 }

@@ -178,11 +178,14 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
   }
   const session =
     channel.session ??
-    createSession({
-      // The same on every run of the call, and with it the idempotency keys of the inner calls.
-      id: options.idempotencyKey,
-      messages: await agent.promptOf(args),
-    })
+    withCallsBefore(
+      createSession({
+        // The same on every run of the call, and with it the idempotency keys of the inner calls.
+        id: options.idempotencyKey,
+        messages: await agent.promptOf(args),
+      }),
+      channel,
+    )
   if (session.thread.messages.length === 0) {
     throw refusal('invalid_tool', 'prompt', 'must give a text or at least one message')
   }
@@ -211,6 +214,11 @@ async function runAgent(agent: Agent, args: JsonObject, options: HandlerOptions)
     return failed(error)
   }
   return outcomeOf(stream.session, channel, options)
+}
+
+/** The session of an agent whose call was made before, and removed: what was settled then is not open again. */
+function withCallsBefore(session: Session, { before }: AgentChannel): Session {
+  return before === undefined ? session : { ...session, calls: before }
 }
 
 /** The way to the outer run of an agent that has none: it runs, and nobody can settle what it waits for. */

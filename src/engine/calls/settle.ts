@@ -11,7 +11,7 @@ import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/
 import { defined } from '../../core/types/guards.ts'
 import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
-import { agentsOf, savedAt, savedCall } from './places.ts'
+import { savedAt, savedCall } from './places.ts'
 
 /** What a command that settles something may say about it. */
 export interface SettleOptions {
@@ -86,7 +86,7 @@ export function openWait(
     (pending) => pending.kind === kind && pending.call.id === toolCallId,
   )
   if (ticket === undefined || open?.ticket === ticket) return open
-  throw savedAt(session, toolCallId)?.settled?.includes(ticket) === true
+  throw settledCall(session, ticket) === toolCallId
     ? settledBefore(session, kind, toolCallId)
     : staleTicket(kind, toolCallId)
 }
@@ -99,14 +99,15 @@ export function openQuestion(session: Session, ticket: string): PendingCall {
   throw id === undefined ? staleTicket('question') : settledBefore(session, 'question', id)
 }
 
-/** The call that has settled a wait with this ticket, in the session or in an agent of it. */
-export function settledCall(session: Session, ticket: string): string | undefined {
-  const own = Object.entries(session.calls ?? {}).find(([, { settled }]) =>
-    settled?.includes(ticket),
-  )
-  if (own !== undefined) return own[0]
-  for (const [callId, inner] of agentsOf(session)) {
-    const id = settledCall(inner, ticket)
+/** The call that has settled a wait with this ticket, in the session or in an agent that is or was inside of a call. */
+export function settledCall({ calls }: Session, ticket: string): string | undefined {
+  return settledIn(calls, ticket)
+}
+
+function settledIn(calls: SavedCalls | undefined, ticket: string): string | undefined {
+  for (const [callId, { settled, inner, inside }] of Object.entries(calls ?? {})) {
+    if (settled?.includes(ticket) === true) return callId
+    const id = settledIn(inner === undefined ? inside : inner.calls, ticket)
     if (id !== undefined) return `${callId}/${id}`
   }
   return undefined
@@ -128,10 +129,11 @@ export function settledBefore(
   const { approval, question } = savedAt(session, toolCallId) ?? {}
   const isApproval = kind === 'approval'
   const { by, at } = (isApproval ? approval : question) ?? {}
-  const decision = isApproval ? (approval?.decision ?? 'approved') : 'answered'
+  // Of a call that is gone only the tickets are known.
+  const decision = isApproval ? approval?.decision : 'answered'
   return new SessionError(
     isApproval ? 'already_decided' : 'already_answered',
-    `${toolCallId} was ${decision} already, which cannot be changed`,
+    `${toolCallId} was ${decision ?? 'decided about'} already, which cannot be changed`,
     { metadata: defined({ toolCallId, decision, by, at }) },
   )
 }
@@ -163,32 +165,4 @@ export function withSettled(
 export function withCall(session: Session, toolCallId: string, change: CallChange): Session {
   const next = defined<SavedCall>({ ...savedCall(session, toolCallId), ...change })
   return { ...session, calls: { ...session.calls, [toolCallId]: next } }
-}
-
-/** What is kept of a call: nothing if it has its result, and nobody was asked about it. */
-export function keptCall(saved: SavedCall): SavedCall | undefined {
-  const { state, told, settled, approval, question, halt } = saved
-  const isNoted = settled !== undefined || approval !== undefined || question !== undefined
-  if (told !== 'result') return isNoted || state !== 'proposed' ? saved : undefined
-  if (halt === undefined && !isNoted) return undefined
-  const { idempotent, startedAt, endedAt } = saved
-  const times = { idempotent, startedAt, endedAt }
-  return defined<SavedCall>({ state, told, settled, approval, question, ...times, halt })
-}
-
-/** What is kept of calls that are gone: their settled tickets, which must not come again. */
-export function goneCall({ settled }: SavedCall): SavedCall | undefined {
-  return settled === undefined ? undefined : { settled }
-}
-
-/** Calls, each changed in the same way. Those of which nothing is left are not kept; `undefined` if there are none. */
-export function mapCalls(
-  calls: SavedCalls | undefined,
-  change: (saved: SavedCall, id: string) => SavedCall | undefined,
-): SavedCalls | undefined {
-  const kept = Object.entries(calls ?? {}).flatMap(([id, saved]) => {
-    const next = change(saved, id)
-    return next === undefined ? [] : [[id, next] as const]
-  })
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }

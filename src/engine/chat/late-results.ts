@@ -36,7 +36,7 @@ export async function* lateResults(loop: LoopState): AsyncGenerator<Batch, void>
   const inner = agentsIn(earlier)
   const waiting = due.map((call): WaitingCall & { readonly key: unknown } => {
     const { key, tools } = toolsOfCall(loop, call)
-    const own = merged(tools, { keyOf, answers, inner })
+    const own = merged(tools, { keyOf, answers, inner, before: loop.tickets?.before })
     return { key, call, decision: decisionOn(loop, call), tools: own }
   })
   const checks = waiting.flatMap(({ call, tools }) =>

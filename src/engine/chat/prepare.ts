@@ -36,7 +36,7 @@ import type { ProviderOptions } from '../../core/types/provider-options.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../core/types/request.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
 import type { HaltedReason } from '../../core/types/results.ts'
-import type { Session } from '../../core/types/session.ts'
+import type { SavedCalls, Session } from '../../core/types/session.ts'
 import { agentsIn, decisionOf, isDecided, isDue, type CallDecision } from '../calls/decided.ts'
 import {
   buildRequest,
@@ -118,6 +118,8 @@ export interface Tickets {
     call: Pick<ToolCall, 'id' | 'name'>,
     shown: CallQuestion | ToolCall['arguments'],
   ) => string
+  /** What is kept of the calls of agents that were inside of a call and are gone. */
+  readonly before: (callId: string) => SavedCalls | undefined
   /** What an agent inside a call waits for, as this session names it. */
   readonly inside: (
     callId: string,
@@ -354,7 +356,8 @@ export function turnTools(loop: LoopState): ToolRun {
   const keyOf = (call: ToolCall): string =>
     callKey(loop, answer, written.find(({ id }) => id === call.id) ?? call)
   const inner = agentsIn(allRecords(state))
-  return merged(tools, { inner, keyOf })
+  const askedBefore = (id: string): FoldedCall | undefined => recordOf(state, id)
+  return merged(tools, { inner, keyOf, askedBefore, before: loop.tickets?.before })
 }
 
 /**

@@ -59,6 +59,7 @@ import type {
 } from '../../core/types/results.ts'
 import type { CallHalt, CallResult, Session } from '../../core/types/session.ts'
 import { toApproval } from '../calls/decided.ts'
+import { goneCall, mapCalls } from '../calls/kept.ts'
 import { enterInner } from './restore.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
@@ -169,6 +170,8 @@ function startCall(state: Collector, event: ExecutionStarted): void {
     startedAt,
     timeoutMs,
     idempotent,
+    since: undefined,
+    expiresAt: undefined,
     endedAt: undefined,
     error: undefined,
     result: undefined,
@@ -289,7 +292,8 @@ function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[]
 function leaveInner(state: Collector, id: string): void {
   const inner = recordOf(state, id)?.inner
   if (inner === undefined) return
-  changeCall(state, id, { inner: undefined, rests: undefined })
+  const inside = mapCalls(inner.base.calls, goneCall)
+  changeCall(state, id, { inner: undefined, rests: undefined, inside })
   state.spent = addUsage(state.spent, untoldUsage(inner))
 }
 

@@ -74,14 +74,16 @@ function restored(session: Session, asksAgain: boolean): Collector {
   return midStep(before, run.answer, last, ({ id }): FoldedCall => {
     const message = results.get(id)
     const saved = savedCall(session, id) ?? {}
-    const { settled, approval } = saved
+    const { settled, inside, approval, since, expiresAt } = saved
     const record = foldedCall(id, saved)
     if (record === undefined) {
       const isResult = message !== undefined && (isWaiting || !isMark(message))
-      return defined<FoldedCall>({ ...recordBy(id, isResult ? message : undefined), settled })
+      const known = recordBy(id, isResult ? message : undefined)
+      return defined<FoldedCall>({ ...known, settled, inside })
     }
     if (asksAgain && saved.halt?.reason === 'approval') {
-      return defined<FoldedCall>({ ...proposed(id), settled, approval })
+      // It waits for as long as it has waited.
+      return defined<FoldedCall>({ ...proposed(id), settled, inside, approval, since, expiresAt })
     }
     const isTold = record.told === 'result' || (record.state === 'asking' && !hasAnswer(saved))
     return isTold && message !== undefined ? { ...record, message } : record

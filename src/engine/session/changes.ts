@@ -78,6 +78,7 @@ import {
   type SessionStatus,
 } from '../../core/types/session.ts'
 import { hasLeft, isDecided, toApproval, wasStarted } from '../calls/decided.ts'
+import { goneCall, keptCall, mapCalls, withoutInner } from '../calls/kept.ts'
 import {
   pendingCalls,
   pendingKinds,
@@ -90,9 +91,6 @@ import { innerPlace, savedCall } from '../calls/places.ts'
 import {
   assertSettleOptions,
   expiry,
-  goneCall,
-  keptCall,
-  mapCalls,
   openQuestion,
   openWait,
   settleChecks,
@@ -463,8 +461,8 @@ function isStopped(saved: SavedCall): boolean {
 }
 
 /** A call that was started and will have no result. */
-function interruptedCall({ inner: _inner, ...saved }: SavedCall): SavedCall {
-  return { ...saved, state: 'interrupted', told: 'result' }
+function interruptedCall(saved: SavedCall): SavedCall {
+  return { ...withoutInner(saved), state: 'interrupted', told: 'result' }
 }
 
 /** The session after `Session.approve`: the call runs when the session is resumed, with other arguments if they are given. */
@@ -1035,10 +1033,10 @@ function submitted(given: Session, results: readonly Submitted[]): Session {
 
 /** The session without the agent inside a call that somebody else has answered. What it used is kept. */
 function withoutAgent(session: Session, id: string): Session {
-  const { inner } = savedCall(session, id) ?? {}
-  if (inner === undefined) return session
-  const usage = addUsage(session.run?.usage ?? {}, untoldUsage(inner))
-  return withRun(withCall(session, id, { inner: undefined, rests: undefined }), { usage })
+  const saved = savedCall(session, id)
+  if (saved?.inner === undefined) return session
+  const usage = addUsage(session.run?.usage ?? {}, untoldUsage(saved.inner))
+  return withRun({ ...session, calls: { ...session.calls, [id]: withoutInner(saved) } }, { usage })
 }
 
 /** A result, which says so if its call was approved with other arguments than the model wrote. */

@@ -33,8 +33,8 @@ import {
   type SavedCall,
   type Session,
 } from '../../core/types/session.ts'
+import { keptCall } from '../calls/kept.ts'
 import { withLists } from '../calls/pending.ts'
-import { keptCall } from '../calls/settle.ts'
 
 // The saved form of 0.1 and 0.2, in which lists of the run and of the session each knew a part of what became of a call.
 

@@ -2,9 +2,9 @@ import type { ToolEvent } from '../../core/types/events.ts'
 import { assertNever, defined } from '../../core/types/guards.ts'
 import { addUsage, type Usage } from '../../core/types/response.ts'
 import type { RunProgress, Session } from '../../core/types/session.ts'
+import { mapCalls } from '../calls/kept.ts'
 import { askedUnderWay, pendingCalls } from '../calls/pending.ts'
 import { agentsOf, savedCall } from '../calls/places.ts'
-import { mapCalls } from '../calls/settle.ts'
 
 // Agents inside the calls of a session, and what they have used.
 

@@ -375,6 +375,7 @@ function ticketsOf(session: Session): Tickets {
       const waits = savedCall(session, id)?.settled?.length ?? 0
       return ticketOf({ sessionId: session.id, id, name, kind, waits }, shown)
     },
+    before: (callId) => savedCall(session, callId)?.inside,
     inside: (callId, agent) =>
       ('status' in agent ? pendingCalls(agent) : agent).map((one) => inCall(callId, one)),
   }

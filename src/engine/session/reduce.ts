@@ -23,9 +23,9 @@ import type {
   Session,
 } from '../../core/types/session.ts'
 import { isDue, isOver } from '../calls/decided.ts'
+import { keptCall, mapCalls } from '../calls/kept.ts'
 import { waitingStatus, withLists } from '../calls/pending.ts'
 import { agentsOf } from '../calls/places.ts'
-import { keptCall, mapCalls } from '../calls/settle.ts'
 import {
   allRecords,
   applyEvent,
@@ -119,9 +119,9 @@ function savedCalls({ calls = {} }: Session, state: Collector): SavedCalls | und
   const all = new Map(Object.entries(calls).filter(([, saved]) => isOver(saved)))
   for (const { id, mark: _mark, message: _message, inner, ...record } of allRecords(state)) {
     // A call that comes again under the id of one that was removed keeps the tickets of that one.
-    const { settled = calls[id]?.settled } = record
+    const { settled = calls[id]?.settled, inside = calls[id]?.inside } = record
     const saved = keptCall(
-      defined<SavedCall>({ ...record, settled, inner: inner && innerSession(inner) }),
+      defined<SavedCall>({ ...record, settled, inside, inner: inner && innerSession(inner) }),
     )
     if (saved === undefined) all.delete(id)
     else all.set(id, saved)

@@ -52,7 +52,7 @@ function isSettled<T>(values: readonly (T | Promise<T>)[]): values is readonly T
 }
 
 /** What an approval is about. */
-interface Asked extends Pick<ToolRun, 'approve' | 'context' | 'clock'> {
+interface Asked extends Pick<ToolRun, 'approve' | 'context' | 'clock' | 'askedBefore'> {
   readonly args: ToolCall['arguments']
   /** What becomes of the call if it may run. */
   readonly approved: Judged
@@ -72,13 +72,15 @@ function needOf({ needsApproval = false }: Tool): {
 async function approval(
   call: ToolCall,
   tool: Tool,
-  { approve, context: fresh, clock, args, approved }: Asked,
+  { approve, context: fresh, clock, askedBefore, args, approved }: Asked,
 ): Promise<Judged> {
   const context = fresh()
   const { when, expiresInMs } = needOf(tool)
   const asked = (reason?: string): StreamEvent => {
-    const at = clock.now()
-    const expiresAt = expiresInMs === undefined ? undefined : at + expiresInMs
+    const before = askedBefore?.(call.id)
+    const at = before?.since ?? clock.now()
+    const limit = expiresInMs === undefined ? undefined : at + expiresInMs
+    const expiresAt = before?.since === undefined ? limit : before.expiresAt
     return approvalEvent(call, { at, expiresAt, reason })
   }
   try {

@@ -248,6 +248,7 @@ function handlerOptions(execution: Execution): HandlerOptions {
     [agentChannel]: {
       engine: agent.engine,
       session: innerOf(execution),
+      before: run.before?.(call.id),
       depth: run.depth ?? 0,
       metadata: run.metadata,
       tell: execution.tell,

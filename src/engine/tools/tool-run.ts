@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../core/types/events.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Part, ToolCall } from '../../core/types/message.ts'
-import type { Session } from '../../core/types/session.ts'
+import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 
 /** Everything that a batch of tool calls needs, with all defaults settled. */
 export interface ToolRun {
@@ -32,6 +32,12 @@ export interface ToolRun {
   readonly keyOf?: ((call: ToolCall) => string) | undefined
   /** The sessions of agents inside calls that an earlier run entered, by call. */
   readonly inner?: Readonly<Record<string, Session>> | undefined
+  /** What is kept of the calls of agents that were inside of a call and are gone. */
+  readonly before?: ((callId: string) => SavedCalls | undefined) | undefined
+  /** Since when a call has waited for approval, and until when, if a run that was cut had asked about it. */
+  readonly askedBefore?:
+    | ((callId: string) => Pick<SavedCall, 'since' | 'expiresAt'> | undefined)
+    | undefined
   /** How many agents the run is inside of. Absent: none. */
   readonly depth?: number | undefined
   /** What users answered to handlers that asked to be called again, by call. */

@@ -43,7 +43,7 @@ function engineWith(...scripts: readonly Script[]) {
 
 /** A run that asks by this tool, as a page of a version reads it, and its session. */
 async function asked(name: 'pay' | 'ask', version: 5 | 6 = 6) {
-  const engine = engineWith([call('c1', name)], [['text', 'Too late.']])
+  const engine = engineWith([call('c1', name)], [['text', 'Too late.']], [['text', 'Well.']])
   const stream: SessionStream = Session.streamStart(engine, 'go')
   const live = await readBy(version, toUiMessageStream(stream, { version }))
   return { engine, live, session: stream.session }
@@ -95,6 +95,17 @@ describe('useChat', () => {
       })
     },
   )
+
+  test('a call that was denied after the user had gone on has its reason', async () => {
+    const { engine, session } = await asked('pay')
+    const { session: later } = await Session.reply(engine, session, 'And?')
+    const { session: over } = await Session.resume(engine, Session.deny(later, 'c1', 'too dear'))
+    const isCall = (part: object): boolean => 'toolCallId' in part && part.toolCallId === 'c1'
+    expect(toUiMessages(over)[1]?.parts.find(isCall)).toMatchObject({
+      state: 'output-denied',
+      approval: { approved: false, reason: 'too dear' },
+    })
+  })
 
   test('a question that expired says so, and its answer is no message of the user', async () => {
     const { engine, session } = await asked('ask')

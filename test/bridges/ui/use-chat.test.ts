@@ -114,11 +114,8 @@ describe('useChat on runs', () => {
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     })
     await chat.sendMessage({ text: 'pay' })
-    await chat.addToolApprovalResponse({
-      id: approvalIdOf(chat.messages, 'c2'),
-      approved: false,
-      reason: 'too dear',
-    })
+    const id = approvalIdOf(chat.messages, 'c2')
+    await chat.addToolApprovalResponse({ id, approved: false, reason: 'too dear' })
     await settled(chat)
     expect(chat.error).toBeUndefined()
     expect(shown(chat).at(-1)).toEqual(['assistant', 'tool-pay output-denied', 'Done.'])
@@ -131,7 +128,7 @@ describe('useChat on runs', () => {
     expect(messages.at(-1)?.parts[1]).toMatchObject({
       state: 'output-denied',
       input: { euros: 3 },
-      approval: { id: 'c2', approved: false, reason: 'too dear' },
+      approval: { id, approved: false, reason: 'too dear' },
     })
     const back = pageAt(desk, { messages: messages.slice(0, 1) })
     await back.resumeStream()

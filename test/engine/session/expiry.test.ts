@@ -144,6 +144,23 @@ describe('an approval that nobody gave in time', () => {
   })
 })
 
+test('the time of an approval does not begin again when a run that was cut asks about it anew', async () => {
+  const { engine, clock } = world([call('c1', 'pay'), call('c2', 'ask')], say('Well.'))
+  const cuts: Session[] = []
+  const stream = Session.streamStart(engine, 'go')
+  for await (const event of stream) {
+    if (event.type === 'approval_requested') cuts.push(saved(stream.session))
+  }
+  const [cut] = cuts
+  if (cut === undefined) throw new Error('nothing was asked for')
+  await clock.advance(minute / 2)
+  const { session } = await Session.resume(engine, cut)
+  const limits = Session.pending(session).map(({ call: { name }, since, expiresAt }) => {
+    return [name, since, expiresAt]
+  })
+  expect(limits).toContainEqual(['pay', 1000, 1000 + minute])
+})
+
 describe('a question that nobody answered in time', () => {
   test('has no answer, and the model reads that', async () => {
     const { engine, clock } = world([call('c1', 'ask')], say('Then not.'))
