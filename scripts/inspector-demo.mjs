@@ -230,7 +230,14 @@ async function refund(directory) {
         total: 84.5,
         paid: 'card',
       }),
-      slow(clock, 900, 'refund', 'Pays money back.', { refunded: true }, { needsApproval: true }),
+      slow(
+        clock,
+        900,
+        'refund',
+        'Pays money back.',
+        { refunded: true },
+        { needsApproval: { expiresInMs: 86_400_000 } },
+      ),
     ],
   })
   await runs.send('refund', 'Order A-20417 never arrived. I want my money back.')
