@@ -97,14 +97,10 @@ export { partialOutput, type PartialOutput } from './engine/model-call/partial-o
 export { agentTool, type AgentToolOptions } from './engine/agents/agent-tool.ts'
 export { handoff, type HandoffOptions } from './engine/agents/handoff.ts'
 export { Session } from './engine/session/session.ts'
-export type {
-  ApproveOptions,
-  Operation as SessionOperation,
-  SessionOptions,
-  SessionInput,
-  ToolResultContent,
-  ToolResultInput,
-} from './engine/session/changes.ts'
+export type { SessionOptions, SessionInput } from './engine/session/create.ts'
+export type { ApproveOptions } from './engine/session/decide.ts'
+export type { Operation as SessionOperation } from './engine/session/legal.ts'
+export type { ToolResultContent, ToolResultInput } from './engine/session/submit.ts'
 export type { SessionReducer, SessionResult } from './engine/session/reduce.ts'
 export {
   toView,

@@ -1,19 +1,13 @@
 export type { Session } from './core/types/session.ts'
 export { pendingCalls as pending } from './engine/calls/pending.ts'
 export { callRecords as calls } from './engine/calls/records.ts'
-export {
-  appended as append,
-  approved as approve,
-  createSession as create,
-  deniedCall as deny,
-  expired as expire,
-  legalOperations,
-  pendingApprovals,
-  pendingToolCalls,
-  rewound as rewind,
-  submitToolResult,
-  submitToolResults,
-} from './engine/session/changes.ts'
+export { createSession as create } from './engine/session/create.ts'
+export { approved as approve, deniedCall as deny } from './engine/session/decide.ts'
+export { expired as expire } from './engine/session/expiry.ts'
+export { legalOperations, pendingApprovals, pendingToolCalls } from './engine/session/legal.ts'
+export { rewound as rewind } from './engine/session/rewind.ts'
+export { appended as append } from './engine/session/say.ts'
+export { submitToolResult, submitToolResults } from './engine/session/submit.ts'
 export {
   reply,
   resume,

@@ -128,7 +128,7 @@ const changes: readonly Change[] = [
     name: 'awaiting_payment',
     edits: [['core/types/session.ts', 'export const sessionStatuses = [', "'awaiting_payment',"]],
     places: [
-      'engine/session/changes.ts',
+      'engine/session/legal.ts',
       'core/schema/validate-session.ts',
       'testing/fakes/rehearsal.ts',
     ],

@@ -6,7 +6,7 @@ import type { CallRecord, RunProgress, Session } from '../../core/types/session.
 import { pendingCalls } from '../../engine/calls/pending.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
 import { expiry } from '../../engine/calls/settle.ts'
-import { legalOperations } from '../../engine/session/changes.ts'
+import { legalOperations } from '../../engine/session/legal.ts'
 import { finishWords } from '../inspector/finish-words.ts'
 import { exitCodes, usageError, type Command, type CommandCall } from './command.ts'
 import { describeFailure } from './describe-error.ts'

@@ -6,7 +6,7 @@ import type { Runs } from '../../durable/runs/contract.ts'
 import { createRuns } from '../../durable/runs/runs.ts'
 import { memoryStore } from '../../durable/stores/memory-store.ts'
 import { createEngine } from '../../engine/model-call/engine.ts'
-import { createSession } from '../../engine/session/changes.ts'
+import { createSession } from '../../engine/session/create.ts'
 import { cassetteVersion, type Cassette } from '../../testing/fakes/cassette.ts'
 import {
   recordedRuns,

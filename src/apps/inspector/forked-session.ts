@@ -8,7 +8,8 @@ import { hasLeft, wasStarted } from '../../engine/calls/decided.ts'
 import { goneCall, mapCalls } from '../../engine/calls/kept.ts'
 import { withLists } from '../../engine/calls/pending.ts'
 import { hasAnswer } from '../../engine/calls/places.ts'
-import { createSession, rewound } from '../../engine/session/changes.ts'
+import { createSession } from '../../engine/session/create.ts'
+import { rewound } from '../../engine/session/rewind.ts'
 import type { ForkChanges, ForkOrigin, ForkRequest } from './api.ts'
 
 /** A fork before it runs. */

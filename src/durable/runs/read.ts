@@ -4,7 +4,7 @@ import { defined } from '../../core/types/guards.ts'
 import { messageText, type Message } from '../../core/types/message.ts'
 import type { ChatOutcome, ChatResult, HaltedReason } from '../../core/types/results.ts'
 import type { Session, SessionStatus } from '../../core/types/session.ts'
-import { createSession } from '../../engine/session/changes.ts'
+import { createSession } from '../../engine/session/create.ts'
 import {
   applySessionEvent,
   finalizeSession,

@@ -25,7 +25,7 @@ export interface SettleOptions {
 }
 
 /** The check of an author. */
-export const author: Check = must(
+const author: Check = must(
   `a text of 1 to ${maxAuthorLength} characters`,
   (value) => typeof value === 'string' && value !== '' && value.length <= maxAuthorLength,
 )

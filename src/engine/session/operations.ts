@@ -51,16 +51,11 @@ import {
 import { shownEvent } from '../model-call/view-event.ts'
 import { checkArguments } from '../tools/execute.ts'
 import { disown } from '../tools/failed-calls.ts'
-import {
-  applyCommand,
-  checked,
-  expired,
-  replied,
-  started,
-  type ReplyTo,
-  type SessionInput,
-} from './changes.ts'
+import { applyCommand } from './commands.ts'
+import { started, type SessionInput } from './create.ts'
+import { expired } from './expiry.ts'
 import { untoldUsage } from './inner.ts'
+import { checked } from './legal.ts'
 import {
   afterResult,
   isFailure,
@@ -70,6 +65,7 @@ import {
   withTrace,
   type SessionResult,
 } from './reduce.ts'
+import { replied, type ReplyTo } from './reply.ts'
 
 /**
  * The result of a session's run. With a schema as `responseFormat`, a completed one has its validated, typed `output`. Calls that wait

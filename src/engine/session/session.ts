@@ -1,19 +1,10 @@
 import type { Session as SessionData } from '../../core/types/session.ts'
 import { pendingCalls } from '../calls/pending.ts'
 import { callRecords } from '../calls/records.ts'
-import {
-  appended,
-  approved,
-  createSession,
-  deniedCall,
-  expired,
-  legalOperations,
-  pendingApprovals,
-  pendingToolCalls,
-  rewound,
-  submitToolResult,
-  submitToolResults,
-} from './changes.ts'
+import { createSession } from './create.ts'
+import { approved, deniedCall } from './decide.ts'
+import { expired } from './expiry.ts'
+import { legalOperations, pendingApprovals, pendingToolCalls } from './legal.ts'
 import {
   reply,
   resume,
@@ -26,8 +17,11 @@ import {
   streamStep,
 } from './operations.ts'
 import { applySessionEvent, finalizeSession, reduceSession } from './reduce.ts'
+import { rewound } from './rewind.ts'
 import { parseSession, stringifySession } from './saved.ts'
+import { appended } from './say.ts'
 import { sealSession, unsealSession } from './seal.ts'
+import { submitToolResult, submitToolResults } from './submit.ts'
 
 /** A conversation that can wait: plain data. The functions of the same name work on it and never change it. */
 export type Session = SessionData

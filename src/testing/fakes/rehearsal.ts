@@ -23,16 +23,10 @@ import { hasLeft, wasStarted } from '../../engine/calls/decided.ts'
 import { pendingCalls } from '../../engine/calls/pending.ts'
 import { engineParts, mergeByName } from '../../engine/model-call/context.ts'
 import { createEngine, extendEngine } from '../../engine/model-call/engine.ts'
-import {
-  applyCommand,
-  approved,
-  createSession,
-  deniedCall,
-  expiryOf,
-  isExpired,
-  submitToolResults,
-  type ToolResultInput,
-} from '../../engine/session/changes.ts'
+import { applyCommand } from '../../engine/session/commands.ts'
+import { createSession } from '../../engine/session/create.ts'
+import { approved, deniedCall } from '../../engine/session/decide.ts'
+import { expiryOf, isExpired } from '../../engine/session/expiry.ts'
 import {
   streamReply,
   streamResume,
@@ -40,6 +34,7 @@ import {
   type SessionStream,
 } from '../../engine/session/operations.ts'
 import { parseSession, stringifySession } from '../../engine/session/saved.ts'
+import { submitToolResults, type ToolResultInput } from '../../engine/session/submit.ts'
 import { fake } from './fake.ts'
 import { createScriptCursor, type ScriptInput } from './script.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expiryOf } from '../../../src/engine/session/changes.ts'
+import { expiryOf } from '../../../src/engine/session/expiry.ts'
 import {
   askUser,
   createEngine,

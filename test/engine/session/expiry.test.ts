@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { applyCommand, expiryOf } from '../../../src/engine/session/changes.ts'
+import { applyCommand } from '../../../src/engine/session/commands.ts'
+import { expiryOf } from '../../../src/engine/session/expiry.ts'
 import {
   agentTool,
   askUser,

@@ -1,7 +1,7 @@
 import type { Session, SessionCommand } from '../../../core/types/session.ts'
 import type { CommandEntry, LogEntry } from '../../../durable/stores/run-store.ts'
 import { waits } from '../../../engine/calls/pending.ts'
-import { applyCommand } from '../../../engine/session/changes.ts'
+import { applyCommand } from '../../../engine/session/commands.ts'
 import {
   applySessionEvent,
   reduceSession,
