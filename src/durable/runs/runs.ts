@@ -152,7 +152,7 @@ export function createRuns(options: RunsOptions): Runs {
         const { outcome, more, wakeInMs, expiresInMs } = await advanceOnce(id, { onTaken })
         run.again ||= more
         // The process that owns the session may die, or has died.
-        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : (wakeInMs ?? expiresInMs)
+        waitMs = outcome === 'busy' || outcome === 'lost' ? leaseMs : sooner(wakeInMs, expiresInMs)
         isResting = waitMs === expiresInMs
       } catch (error) {
         failure = error
@@ -569,6 +569,12 @@ const runsOptions = shape(
   },
   optional,
 )
+
+/** The first of two times, of which either may be absent. */
+function sooner(a: number | undefined, b: number | undefined): number | undefined {
+  const times = [a, b].filter((ms) => ms !== undefined)
+  return times.length === 0 ? undefined : Math.min(...times)
+}
 
 const sendOptions = optionsOf({
   idempotencyKey: someText,

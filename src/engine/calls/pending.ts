@@ -30,6 +30,16 @@ export function pendingCalls(session: Session): readonly PendingCall[] {
   return inOrder(allWaits(session)).map(pendingCall)
 }
 
+/** What one call of a session waits for, if it is of this kind. */
+export function pendingCallOf(
+  session: Session,
+  kind: PendingKind,
+  toolCallId: string,
+): PendingCall | undefined {
+  const wait = allWaits(session).find((one) => one.kind === kind && one.call.id === toolCallId)
+  return wait && pendingCall(wait)
+}
+
 /** The kinds of what a session waits for. */
 export function pendingKinds(session: Session): ReadonlySet<PendingKind> {
   return new Set(allWaits(session).map(({ kind }) => kind))

@@ -10,7 +10,7 @@ import {
 import { maxAuthorLength, type PendingCall, type PendingKind } from '../../core/types/call.ts'
 import { defined } from '../../core/types/guards.ts'
 import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
-import { pendingCalls } from './pending.ts'
+import { pendingCallOf, pendingCalls } from './pending.ts'
 import { savedAt, savedCall } from './places.ts'
 
 /** What a command that settles something may say about it. */
@@ -82,9 +82,7 @@ export function openWait(
   toolCallId: string,
   { ticket }: SettleOptions,
 ): PendingCall | undefined {
-  const open = pendingCalls(session).find(
-    (pending) => pending.kind === kind && pending.call.id === toolCallId,
-  )
+  const open = pendingCallOf(session, kind, toolCallId)
   if (ticket === undefined || open?.ticket === ticket) return open
   throw settledCall(session, ticket) === toolCallId
     ? settledBefore(session, kind, toolCallId)

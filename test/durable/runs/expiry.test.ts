@@ -355,3 +355,20 @@ describe('over HTTP', () => {
     expect(ran).toEqual([])
   })
 })
+
+test('a session that waits for another attempt and for a person has the time of the first', async () => {
+  const { clock, runsWith } = world()
+  const failed: Script = [['error', 'rate_limited', { retryAfterMs: 3 * hour }]]
+  await using runs = runsWith(call('pay'), failed, say('Now.'))
+  await runs.send('ada', 'go')
+  await settle(clock)
+  await runs.send('ada', 'And?', { answers: null })
+  await settle(clock)
+  expect(await runs.get('ada')).toMatchObject({ running: true })
+  await clock.advance(hour)
+  const { session } = (await runs.get('ada')) ?? {}
+  expect(session && Session.calls(session)).toMatchObject([{ approval: { by: 'expiry' } }])
+  expect((await runs.get('ada'))?.running).toBe(true)
+  await clock.advance(3 * hour)
+  expect((await runs.get('ada'))?.session.status).toBe('completed')
+})
