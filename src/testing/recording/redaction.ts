@@ -3,8 +3,9 @@ import type { AdapterOptions } from '../../core/contracts/adapter.ts'
 import { keyNames, redactProse } from '../../core/errors/redact.ts'
 import { json } from '../../core/schema/checks.ts'
 import { sameJson } from '../../core/schema/json-schema.ts'
-import { assertNever, parseJson } from '../../core/types/guards.ts'
+import { assertNever, isObject, parseJson } from '../../core/types/guards.ts'
 import type { JsonObject, JsonValue } from '../../core/types/json.ts'
+import type { Image, MediaFile } from '../../core/types/media.ts'
 import type { Message, Part, ToolCall } from '../../core/types/message.ts'
 import type { ModelRequest } from '../../core/types/request.ts'
 import { secretsOf } from '../../providers/http/secrets.ts'
@@ -183,13 +184,20 @@ function redactAsked(message: Message, redactor: Redactor): Message {
 }
 
 function withoutBytes(part: Part): Part {
-  if (part.type === 'image' && part.image.type === 'base64') {
+  if (part.type === 'image' && isInline(part.image)) {
     return { ...part, image: digested(part.image) }
   }
-  if (part.type === 'file' && part.file.type === 'base64') {
+  if (part.type === 'file' && isInline(part.file)) {
     return { ...part, file: digested(part.file) }
   }
   return part
+}
+
+/** Whether media have their bytes. A request of a cassette may have anything in their place. */
+function isInline<M extends Image | MediaFile>(
+  media: M,
+): media is Extract<M, { readonly type: 'base64' }> {
+  return isObject(media) && media['type'] === 'base64'
 }
 
 /** The ids of calls stay as they are: they tie a result to its call, and must differ. */
@@ -211,7 +219,7 @@ function redactMessage(message: Message, redactor: Redactor): Message {
 
 function redactPart(part: Part, redactor: Redactor): Part {
   // Bytes look like anything.
-  if (part.type === 'image' && part.image.type === 'base64') return part
+  if (part.type === 'image' && isInline(part.image)) return part
   const { type, ...rest } = part
   const sealed = part.type === 'reasoning' ? opaqueOf(part.opaque, redactor) : {}
   return { type, ...ofData(rest, redactor), ...sealed } as Part // Only texts differ.
