@@ -150,7 +150,7 @@ export function connectRun(options: ConnectOptions): RunConnection {
 
   const isOpen = (): boolean => !closing.signal.aborted
   const currentState = (): RunClientState => {
-    const { cursor: _cursor, lastEventId: _last, metadata: _own, ...shown } = view
+    const { cursor: _cursor, lastEventId: _last, version: _at, metadata: _own, ...shown } = view
     return {
       ...shown,
       messages: [...view.messages, ...sending.map(({ message }) => message)],
@@ -186,7 +186,10 @@ export function connectRun(options: ConnectOptions): RunConnection {
       isAwaited = false
       sending = sending.filter(({ message: { text }, seen }) => countOf(view, text) <= seen)
     } else if (message.type === 'rest') view = { ...view, running: false, lastEventId: id }
-    else view = { ...applyViewEvent(view, message), running: true, lastEventId: id }
+    else {
+      const running = true
+      view = { ...applyViewEvent(view, message), running, lastEventId: id, version: undefined }
+    }
     isPlaced = loaded = true
     problem = undefined
   }
@@ -194,10 +197,8 @@ export function connectRun(options: ConnectOptions): RunConnection {
   /** Reads one connection to its end. Resolves with whether the session is at rest. */
   const followOnce = async (watch: Watch): Promise<boolean> => {
     const signal = AbortSignal.any([closing.signal, watch.silence.signal])
-    const { status, body } = await request(
-      isPlaced ? `/events?after=${view.lastEventId}` : '/events',
-      { signal },
-    )
+    const place = isPlaced ? `?after=${view.lastEventId}&version=${view.version ?? ''}` : ''
+    const { status, body } = await request(`/events${place}`, { signal })
     let isAtRest = status === 204
     if (body) {
       for await (const events of readEvents<RunMessage>(body.getReader())) {
@@ -264,7 +265,9 @@ export function connectRun(options: ConnectOptions): RunConnection {
 
   /** Looks again in a while, if somebody else may decide. */
   const poll = async (): Promise<void> => {
-    if (isPolling || problem || !pollMs || !view.status.startsWith('awaiting')) return
+    const { status, pendingApprovals, pendingToolCalls } = view
+    const waits = status.startsWith('awaiting') || pendingApprovals[0] || pendingToolCalls[0]
+    if (isPolling || problem || !pollMs || !waits) return
     isPolling = true
     await sleep(pollMs, closing.signal)
     isPolling = false
@@ -471,6 +474,7 @@ const realSleep: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
     }
     const timer = setTimeout(end, ms)

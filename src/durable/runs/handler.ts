@@ -61,6 +61,8 @@ export interface RunView extends SessionView {
   readonly running: boolean
   /** The number of the last event that is in the view: `GET :id/events?after=` goes on from there. */
   readonly lastEventId: number
+  /** The number of saves until here, at rest: `GET :id/events?after=…&version=` begins with another view if something was saved since. */
+  readonly version?: number | undefined
 }
 
 /** What one `data:` of `GET :id/events` holds. */
@@ -295,10 +297,11 @@ async function serve(
 
 /** What a browser may see of a session, and what is going on with it. */
 function runView(
-  { session, running, lastEventId }: Omit<RunInfo, 'version'>,
+  { session, running, lastEventId, version }: Omit<RunInfo, 'version'> & Partial<RunInfo>,
   options: ViewOptions,
 ): RunView {
-  return { ...toView(session, options), running, lastEventId }
+  const view = toView(session, options)
+  return defined<RunView>({ ...view, running, lastEventId, version: running ? undefined : version })
 }
 
 /** The members of any body. Which of them it may have, and of which kind, its check says. */
@@ -437,8 +440,11 @@ async function boundedText(request: Request, maxBytes: number): Promise<string> 
 async function followed(service: Service, id: string, request: Request): Promise<Response> {
   const { runs, store } = service
   const header = request.headers.get('last-event-id') ?? undefined
-  const query = new URL(request.url).searchParams.get('after') ?? undefined
+  const params = new URL(request.url).searchParams
+  const query = params.get('after') ?? undefined
   const known = numberOf(header === undefined ? 'after' : 'Last-Event-ID', header ?? query)
+  const version = numberOf('version', params.get('version') || undefined)
+  const asksForChanges = params.has('version')
   // Before the view is read: a command that is applied in between is younger than the view, and must not count as part of it.
   const lastCommandId = (await store.look(id))?.lastCommandId ?? 0
   const info = await runs.get(id)
@@ -454,7 +460,9 @@ async function followed(service: Service, id: string, request: Request): Promise
   const stop = new AbortController()
   const log = runs.follow(id, { after, commands: true, signal: stop.signal })
   const entries: LogEntries = log[Symbol.asyncIterator]()
-  const view = known === undefined ? runView(info, service.view) : undefined
+  // A session at rest may have been changed without an event: by a rewind, or by somebody's decision.
+  const isOld = asksForChanges && !running && after === lastEventId && version !== info.version
+  const view = known === undefined || isOld ? runView(info, service.view) : undefined
   // What is in the log already tells whether it goes on from there. Otherwise the answer does not wait for something to happen.
   const ahead = after < lastEventId ? await upToEvent(entries) : []
   const body = eventStream(service, id, request, {

@@ -40,7 +40,10 @@ export type ViewInclude = (typeof viewIncludes)[number]
 export interface ViewOptions {
   /** What to show besides texts, images, questions, approvals, and the names and outcomes of tools. */
   readonly include?: readonly ViewInclude[] | undefined
-  /** What to leave out besides. Without the arguments of an approval there is no ticket either: nobody decides about what was not shown. */
+  /**
+   * What to leave out, whatever `include` says. Without the arguments of an approval there is no ticket either: nobody decides about what was
+   * not shown. Those of other calls are left out with them, because a call that waits was one of those before.
+   */
   readonly hide?: readonly ViewHide[] | undefined
 }
 
@@ -368,8 +371,11 @@ export function shownModelEvent(event: ModelEvent, options: ViewOptions): ViewEv
 export type Shows = (name: ViewInclude) => boolean
 
 /** What a view with these options shows. */
-export function showsOf({ include }: ViewOptions): Shows {
-  return (name) => include?.includes(name) === true
+export function showsOf(view: ViewOptions): Shows {
+  const { include } = view
+  // Those of a call are in its events before anybody knows that it waits for approval.
+  const hidden = hidesApprovals(view) ? 'tool_arguments' : undefined
+  return (name) => name !== hidden && include?.includes(name) === true
 }
 
 /** Whether a view leaves out the arguments of approvals. */

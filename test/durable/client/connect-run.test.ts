@@ -289,7 +289,7 @@ describe('a bad connection', () => {
     const end = await until(run, atRest)
     expect(end.error).toBeUndefined()
     expect(texts(end)).toEqual(['slow', 'Let me see.', 'Done.'])
-    expect(net.asked.at(-1)).toMatch(/^GET \/events\?after=\d+$/)
+    expect(net.asked.at(-1)).toMatch(/^GET \/events\?after=\d+&version=\d*$/)
   })
 
   test('a process that is killed, and another one that goes on with its runs', async () => {
