@@ -10,6 +10,7 @@ import {
   type CallHalt,
   type CallResult,
   type RunProgress,
+  type PastCall,
   type SavedCall,
   type Session,
   type SessionStatus,
@@ -181,11 +182,18 @@ const savedCall = {
   rests: truth,
   inside: fc.dictionary(
     word,
-    shaped<SavedCall>({ settled: fc.array(word, { maxLength: 2 }) }, {}),
-    {
-      maxKeys: 2,
-    },
+    shaped<SavedCall>(
+      {},
+      {
+        settled: fc.array(word, { maxLength: 2 }),
+        state: fc.constantFrom('done', 'denied', 'interrupted'),
+        told: fc.constant('result'),
+        call: shaped<PastCall>({ name: word, arguments: jsonObject }, { agent: word }),
+      },
+    ),
+    { maxKeys: 2, noNullPrototype: true },
   ),
+  call: shaped<PastCall>({ name: word, arguments: jsonObject }, { agent: word }),
 } satisfies Record<keyof Omit<SavedCall, 'inner'>, fc.Arbitrary<unknown>>
 
 /** What is kept of a call that waits for somebody. */

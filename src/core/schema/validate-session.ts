@@ -11,6 +11,7 @@ import {
   type CallHalt,
   type CallResult,
   type RunProgress,
+  type PastCall,
   type SavedCall,
   type Session,
 } from '../types/session.ts'
@@ -144,6 +145,8 @@ const question = shapeOf<CallQuestion>(
   { options: jsonObject, answer: content, by: author, at: milliseconds },
 )
 
+const pastCall = shapeOf<PastCall>({ name: someText, arguments: jsonObject }, { agent: agentName })
+
 /** The check of an approval that somebody is asked for. */
 export const pendingApproval: Check = shapeOf<PendingApproval>(
   { id: someText, name: someText, arguments: jsonObject },
@@ -251,6 +254,7 @@ function callAt(depth: number): Check {
       halt: shapeOf<CallHalt>({ reason: someText }, { result: json, error }),
       inner: insideOf(depth, sessionIssues),
       inside: insideOf(depth, callIssues),
+      call: pastCall,
       rests: truth,
     },
   )

@@ -80,10 +80,18 @@ export interface SavedCall {
   readonly halt?: CallHalt
   /** The session of the agent inside the call. */
   readonly inner?: Session
-  /** The calls of agents that were inside of the call and are gone, with their settled tickets. */
+  /** The calls of agents that were inside of the call and are gone, about which somebody was asked. */
   readonly inside?: SavedCalls
+  /** The call itself, of an agent that is gone: no thread has it any more. */
+  readonly call?: PastCall
   /** The agent inside has rested with the run around it: it has not been entered since. */
   readonly rests?: true
+}
+
+/** A call of an agent that is gone. */
+export interface PastCall extends Pick<ToolCall, 'name' | 'arguments'> {
+  /** The name of the engine that made it. */
+  readonly agent?: string
 }
 
 /** What is kept of the calls of a session, by their ids. */

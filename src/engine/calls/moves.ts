@@ -92,8 +92,8 @@ export const callMoves: Readonly<Record<CallCause, CallMove>> = {
   left_to_caller: { proposed: ['awaiting_result'], approved: ['awaiting_result'] },
   /** An agent inside a call is entered, with the calls that its session has. */
   entered: { none: callStates },
-  /** The call that an agent is in has its result. */
-  left: Object.fromEntries(callStates.map((state) => [state, ['none']])),
+  /** The call that an agent is in has its result. Calls about which somebody was asked stay, and nothing more comes of them. */
+  left: Object.fromEntries(callStates.map((state) => [state, ['none', 'interrupted']])),
   approve: { awaiting_approval: ['approved'], approved: ['approved'] },
   /** A call that was approved and cannot run, because its tool is gone, may be denied after all. */
   deny: { awaiting_approval: ['denied'], approved: ['denied'] },

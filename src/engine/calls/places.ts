@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/types/json.ts'
 import type { Thread, ToolCall } from '../../core/types/message.ts'
-import type { SavedCall, Session } from '../../core/types/session.ts'
+import type { SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 
 /** Where a call inside an agent is. */
 export interface InnerPlace {
@@ -64,7 +64,17 @@ export function savedCall({ calls = {} }: Session, id: string): SavedCall | unde
 /** What is kept of a call, also of one inside an agent. */
 export function savedAt(session: Session, toolCallId: string): SavedCall | undefined {
   const own = ownPlace(session, toolCallId)
-  return savedCall(own.session, own.id)
+  return savedCall(own.session, own.id) ?? savedInside(own.session.calls, own.id)
+}
+
+/** What is kept of a call of an agent that is gone. */
+function savedInside(calls: SavedCalls | undefined, toolCallId: string): SavedCall | undefined {
+  for (const [callId, { inside }] of Object.entries(calls ?? {})) {
+    if (inside === undefined || !toolCallId.startsWith(`${callId}/`)) continue
+    const id = toolCallId.slice(callId.length + 1)
+    return Object.hasOwn(inside, id) ? inside[id] : savedInside(inside, id)
+  }
+  return undefined
 }
 
 /** Whether the user has answered the question of a call, for a handler that asked to be called again. */

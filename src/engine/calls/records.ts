@@ -8,29 +8,52 @@ import {
 import type { CallApproval, CallState, CallTold } from '../../core/types/call.ts'
 import { defined, isObject } from '../../core/types/guards.ts'
 import type { Message, ToolCall } from '../../core/types/message.ts'
-import type { CallRecord, SavedCall, Session } from '../../core/types/session.ts'
+import type { CallRecord, SavedCall, SavedCalls, Session } from '../../core/types/session.ts'
 import { pendingCalls } from './pending.ts'
 import { savedCall } from './places.ts'
 
 /**
- * Every call of a session, in the order of its thread. The calls of an agent inside a call follow that call, as `outer/inner`, for as
- * long as it has no result.
+ * Every call of a session, in the order of its thread. The calls of an agent inside a call follow that call, as `outer/inner`: all of them
+ * while the call has no result, and then those about which somebody was asked.
  *
  * An id that comes again in a thread is another call. Only the last one can wait.
  */
 export function callRecords(session: Session): readonly CallRecord[] {
   const tickets = new Map(pendingCalls(session).map(({ call, ticket }) => [call.id, ticket]))
   const records: CallRecord[] = []
-  const add = (list: readonly CallRecord[], prefix: string): void => {
-    for (const record of list) {
+  const add = (list: readonly KnownCall[], prefix: string): void => {
+    for (const { record, inside } of list) {
       const id = prefix + record.id
       const ticket = record.state in waiting ? tickets.get(id) : undefined
       records.push(defined<CallRecord>({ ...record, id, ticket }))
-      if (record.inner !== undefined) add(ownRecords(record.inner), `${id}/`)
+      if (record.inner !== undefined) add(knownCalls(record.inner), `${id}/`)
+      else add(pastRecords(inside), `${id}/`)
     }
   }
-  add(ownRecords(session), '')
+  add(knownCalls(session), '')
   return records
+}
+
+/** A record, and what is kept of the calls of agents that were inside of the call. */
+interface KnownCall {
+  readonly record: CallRecord
+  readonly inside: SavedCalls | undefined
+}
+
+/** The calls of an agent that is gone. */
+function pastRecords(calls: SavedCalls | undefined): readonly KnownCall[] {
+  return Object.entries(calls ?? {}).flatMap(([id, saved]): readonly KnownCall[] => {
+    const { state, told = 'result', call, approval, question, inside } = saved
+    if (state === undefined || call === undefined) return []
+    const { idempotent, startedAt, endedAt } = saved
+    const times = { idempotent, startedAt, endedAt }
+    return [
+      {
+        record: defined<CallRecord>({ id, ...call, state, told, approval, question, ...times }),
+        inside,
+      },
+    ]
+  })
 }
 
 /** The states of a call that waits for somebody; an approved call whose tool is gone waits for another decision. */
@@ -43,12 +66,17 @@ const waiting: { readonly [State in CallState]?: true } = {
 
 /** The calls of a session itself, without those of agents inside and without tickets. */
 export function ownRecords(session: Session): readonly CallRecord[] {
+  return knownCalls(session).map(({ record }) => record)
+}
+
+function knownCalls(session: Session): readonly KnownCall[] {
   const placed = placedCalls(session)
   const last = new Map(placed.map((place) => [place.call.id, place]))
   const isUnderWay = session.run !== undefined && session.run.phase !== 'between'
   return placed.map((place) => {
     const { id } = place.call
-    return recordOf(place, last.get(id) === place ? savedCall(session, id) : undefined, isUnderWay)
+    const saved = last.get(id) === place ? savedCall(session, id) : undefined
+    return { record: recordOf(place, saved, isUnderWay), inside: saved?.inside }
   })
 }
 

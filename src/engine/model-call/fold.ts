@@ -57,9 +57,15 @@ import type {
   StepResult,
   ToolHalt,
 } from '../../core/types/results.ts'
-import type { CallHalt, CallResult, Session } from '../../core/types/session.ts'
+import type {
+  CallHalt,
+  CallResult,
+  SavedCall,
+  SavedCalls,
+  Session,
+} from '../../core/types/session.ts'
 import { toApproval } from '../calls/decided.ts'
-import { goneCall, mapCalls } from '../calls/kept.ts'
+import { pastCalls } from '../calls/kept.ts'
 import { enterInner } from './restore.ts'
 
 /** The state after one more event. Pure: the given state is not changed, so any earlier state can be kept. */
@@ -292,9 +298,18 @@ function answerOf(before: Collector, event: StreamEvent): readonly AnswerUsage[]
 function leaveInner(state: Collector, id: string): void {
   const inner = recordOf(state, id)?.inner
   if (inner === undefined) return
-  const inside = mapCalls(inner.base.calls, goneCall)
-  changeCall(state, id, { inner: undefined, rests: undefined, inside })
+  changeCall(state, id, { inner: undefined, rests: undefined, inside: pastOf(inner) })
   state.spent = addUsage(state.spent, untoldUsage(inner))
+}
+
+/** What is kept of the calls of an inner run that is over. */
+function pastOf({ base, state }: InnerRun): SavedCalls | undefined {
+  const records = allRecords(state).map(({ id, inner, ...record }): [string, SavedCall] => {
+    const inside = inner === undefined ? record.inside : pastOf(inner)
+    return [id, defined<SavedCall>(merged(record, { inside }))]
+  })
+  const messages = [...state.thread.messages, ...partialMessages(state)]
+  return pastCalls([...Object.entries(base.calls ?? {}), ...records], messages)
 }
 
 /** What an inner run used, as far as no result of it has told. */

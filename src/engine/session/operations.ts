@@ -18,6 +18,7 @@ import type { ChatOutcome, ChatResult, StepResult } from '../../core/types/resul
 import type { Session, SessionCommand } from '../../core/types/session.ts'
 import type { ToolTypes } from '../../core/types/tool-types.ts'
 import { isAnyDue } from '../calls/decided.ts'
+import { goneCall, mapCalls } from '../calls/kept.ts'
 import { inCall, pendingCalls, waitingStatus, waits, withLists } from '../calls/pending.ts'
 import { innerPlace, savedCall, sessionCall, withArguments } from '../calls/places.ts'
 import { withCall } from '../calls/settle.ts'
@@ -371,7 +372,7 @@ function ticketsOf(session: Session): Tickets {
       const waits = savedCall(session, id)?.settled?.length ?? 0
       return ticketOf({ sessionId: session.id, id, name, kind, waits }, shown)
     },
-    before: (callId) => savedCall(session, callId)?.inside,
+    before: (callId) => mapCalls(savedCall(session, callId)?.inside, goneCall),
     inside: (callId, agent) =>
       ('status' in agent ? pendingCalls(agent) : agent).map((one) => inCall(callId, one)),
   }

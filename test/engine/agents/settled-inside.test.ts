@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   agentTool,
   createEngine,
@@ -111,4 +111,38 @@ test('in runs, a call inside of an agent can be decided about after a rewind', a
   await runs.approve('s', 'outer/pay', { ticket: second?.ticket, by: 'bob' })
   const { session: end } = await runs.wait('s')
   expect([end.status, ran]).toEqual(['completed', ['pay']])
+})
+
+describe('when an agent is gone', () => {
+  test.each([['outer'], ['middle', 'outer']])(
+    'what was decided inside of it is still known (%#)',
+    async (...agents) => {
+      const { engine } = world(...agents)
+      const { session } = await Session.start(engine, 'go')
+      const [waiting] = Session.pending(session)
+      if (waiting === undefined) throw new Error('nothing waits')
+      const { id, name } = waiting.call
+      const approved = Session.approve(session, id, { ticket: waiting.ticket, by: 'ada' })
+      const { session: over } = await Session.resume(engine, saved(approved))
+      const record = Session.calls(saved(over)).find((one) => one.id === id)
+      expect(record).toMatchObject({
+        name,
+        arguments: {},
+        state: 'done',
+        told: 'result',
+        approval: { decision: 'approved', by: 'ada' },
+      })
+      expect(record?.startedAt).toBeTypeOf('number')
+      // Who comes late is told who was first.
+      expect(() => Session.deny(over, id, 'no', { ticket: waiting.ticket })).toThrow(
+        expect.objectContaining({
+          reason: 'already_decided',
+          metadata: expect.objectContaining({ decision: 'approved', by: 'ada' }) as unknown,
+        }),
+      )
+      // Also when the user goes on, and the calls of other answers are known no more.
+      const { session: later } = await Session.reply(engine, over, 'And?')
+      expect(Session.calls(later).some((one) => one.id === id)).toBe(true)
+    },
+  )
 })

@@ -112,7 +112,7 @@ describe('the records of calls', () => {
     ])
   })
 
-  test('of an agent inside follow its call for as long as it has no result', async () => {
+  test('of an agent inside follow its call, and those about which somebody was asked stay when the agent is gone', async () => {
     const inner = engineOf([call('x', 'pay'), call('y', 'look')], ['Paid.'])
     const desk = agentTool({ name: 'desk', description: 'desk', engine: inner })
     const engine = createEngine({
@@ -137,7 +137,10 @@ describe('the records of calls', () => {
       expect.objectContaining({ reason: 'already_decided' }),
     )
     const { session: after } = await Session.resume(engine, decided)
-    expect(Session.calls(after).map(({ id, state }) => [id, state])).toEqual([['c0', 'done']])
+    expect(Session.calls(after).map(({ id, state }) => [id, state])).toEqual([
+      ['c0', 'done'],
+      ['c0/x', 'done'],
+    ])
   })
 
   test('of a session that 0.2 saved are read from its lists', () => {
