@@ -14,9 +14,9 @@ import { bundled, inOneFile, split } from './program.ts'
 const budgets = {
   oneApi: withSlack(50_200),
   /** By one API of OpenAI. */
-  loop: withSlack(70_000),
+  loop: withSlack(70_500),
   /** With both APIs of OpenAI. */
-  loopOfBoth: withSlack(73_000),
+  loopOfBoth: withSlack(73_500),
   /** One API and what its platform needs, in one file. */
   onPlatform: withSlack(53_000),
   three: withSlack(72_000),
@@ -135,12 +135,12 @@ test.each([
   expect(inputs.filter((path) => path.startsWith('src/engine/session/'))).toEqual([])
 })
 
-test('reading a saved session by allm-ts/session is less than 11 kB, and brings no loop', async () => {
+test('reading a saved session by allm-ts/session is less than 11.5 kB, and brings no loop', async () => {
   const { gzip, inputs } = await bundled(`
 import * as Session from './src/session.ts'
 console.log(Session.parse('{}'))
 `)
-  expect(gzip).toBeLessThan(11_000)
+  expect(gzip).toBeLessThan(11_500)
   const own = /^src\/engine\/(?:calls|session\/(?:saved|form-2))/
   expect(inputs.filter((path) => path.startsWith('src/engine/') && !own.test(path))).toEqual([])
 })

@@ -17,7 +17,7 @@ import {
   type Message,
   type ToolCall,
 } from '../../core/types/message.ts'
-import type { Session } from '../../core/types/session.ts'
+import { sessionVersion, type Session } from '../../core/types/session.ts'
 import { waits } from '../../engine/calls/pending.ts'
 import { savedCall } from '../../engine/calls/places.ts'
 import { ownRecords } from '../../engine/calls/records.ts'
@@ -96,7 +96,15 @@ function sessionOf(conversation: Conversation): Session {
   if ('status' in conversation) return conversation
   const thread = { messages: conversation, metadata: {} }
   const pending = { pendingToolCalls: [], pendingApprovals: [] }
-  return { version: 1, id: '', status: 'completed', thread, ...pending, context: {}, metadata: {} }
+  return {
+    version: sessionVersion,
+    id: '',
+    status: 'completed',
+    thread,
+    ...pending,
+    context: {},
+    metadata: {},
+  }
 }
 
 function wordsOf(message: Message): UiMessagePart[] {

@@ -192,7 +192,7 @@ interface Settles {
   readonly at?: number | undefined
 }
 
-/** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, resumed on any machine. */
+/** A conversation that can be saved and resumed: plain data, saved with `JSON.stringify`, read by `Session.parse`, resumed on any machine. */
 export interface Session {
   /** The version of the saved form. */
   readonly version: number

@@ -1,8 +1,14 @@
+import { SessionError } from '../../core/errors/errors.ts'
 import type { CallQuestion, PendingCall, PendingKind } from '../../core/types/call.ts'
 import { assertNever, defined } from '../../core/types/guards.ts'
 import type { Thread, ToolCall } from '../../core/types/message.ts'
 import type { PendingApproval, ToolHalt } from '../../core/types/results.ts'
-import type { SavedCall, Session, SessionStatus } from '../../core/types/session.ts'
+import {
+  sessionVersion,
+  type SavedCall,
+  type Session,
+  type SessionStatus,
+} from '../../core/types/session.ts'
 import { agentsOf, callAsApproved, hasAnswer, ownPlace, savedCall, unfulfilled } from './places.ts'
 import { ticketOf } from './tickets.ts'
 
@@ -27,7 +33,18 @@ type Scope = 'listed' | 'cut' | 'asked'
  * is gone waits for another decision, and so does what a run had asked for when it was stopped or failed.
  */
 export function pendingCalls(session: Session): readonly PendingCall[] {
+  assertCurrent(session)
   return inOrder(allWaits(session)).map(pendingCall)
+}
+
+/** Throws if a session was saved by an older version and not read since: what its calls wait for is elsewhere in it. */
+export function assertCurrent({ version }: Session): void {
+  if (version === sessionVersion) return
+  throw new SessionError(
+    'unreadable',
+    `the session has the form of version ${version}: read its text by Session.parse`,
+    { metadata: { version } },
+  )
 }
 
 /** What one call of a session waits for, if it is of this kind. */

@@ -4,7 +4,7 @@ import { validateSession } from '../../core/schema/validate-session.ts'
 import type { ToolCall } from '../../core/types/message.ts'
 import type { PendingApproval } from '../../core/types/results.ts'
 import type { SavedCall, Session, SessionStatus } from '../../core/types/session.ts'
-import { pendingKinds } from '../calls/pending.ts'
+import { pendingKinds, assertCurrent } from '../calls/pending.ts'
 import { openCalls } from './settling.ts'
 
 /**
@@ -14,6 +14,7 @@ import { openCalls } from './settling.ts'
 export function legalOperations(session: Session): readonly Operation[] {
   const { status, thread } = session
   const isEmpty = thread.messages.length === 0
+  assertCurrent(session)
   const kinds = pendingKinds(session)
   return [
     ...byStatus[status].filter((name) => {
@@ -57,7 +58,7 @@ const byStatus: Readonly<Record<SessionStatus, readonly Operation[]>> = {
 /** The operations that ask the model about the thread as it is. An empty one asks nothing. */
 const asks: ReadonlySet<Operation> = new Set<Operation>(['resume', 'step'])
 
-/** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. */
+/** Whether a run that starts anew would lose something: part of an answer, a result, a question, a decision. Late calls go on. */
 function isUnsettled({ run, thread, calls = {} }: Session): boolean {
   if (openCalls(thread).length > 0) return true
   if (Object.values(calls).some(isUnsettledCall)) return true
@@ -65,7 +66,7 @@ function isUnsettled({ run, thread, calls = {} }: Session): boolean {
 }
 
 function isUnsettledCall({ state, told, halt }: SavedCall): boolean {
-  return halt !== undefined || (state !== undefined && told !== 'result')
+  return halt !== undefined || (state !== undefined && (told ?? 'no') === 'no')
 }
 
 /** Throws if the session does not allow an operation. The message says what is legal now. */

@@ -143,6 +143,14 @@ describe('the records of calls', () => {
     ])
   })
 
+  test('of a session of an older version that nobody has read are refused, and not empty', async () => {
+    const { session } = await Session.start(engineOf([call('c0', 'pay')], ['Paid.']), 'go')
+    const old = { ...session, version: 2 }
+    for (const look of [Session.calls, Session.pending, Session.legalOperations]) {
+      expect(() => look(old)).toThrow(expect.objectContaining({ reason: 'unreadable' }))
+    }
+  })
+
   test('of a session that 0.2 saved are read from its lists', () => {
     const { session } = JSON.parse(
       JSON.stringify({

@@ -421,3 +421,13 @@ describe('commands', () => {
     expect(ran).toEqual(['c1 7'])
   })
 })
+
+test('a turn that was saved before its first event can be started again, also beside a call that waits', async () => {
+  const engine = engineWith([call('c1', 'pay')], say('First.'), say('Second.'))
+  const { session } = await Session.start(engine, 'go')
+  const { session: begun } = Session.streamReply(engine, session, 'And?')
+  expect(Session.legalOperations(begun)).toContain('start')
+  const { session: after } = await Session.start(engine, saved(begun))
+  expect(after.status).toBe('awaiting_approval')
+  expect(after.thread.messages.at(-1)?.content).toBe('First.')
+})
