@@ -134,9 +134,9 @@ export function createRuns(options: RunsOptions): Runs {
     }
     timers.get(id)?.()
     timers.delete(id)
-    const run: LocalRun = { waiters: [], again: false }
+    const run: LocalRun = { waiters: [], again: false, end: Promise.resolve() }
     local.set(id, run)
-    advanceToRest(id, run, isResting).catch((error: unknown) => onError(error, id))
+    run.end = advanceToRest(id, run, isResting).catch((error: unknown) => onError(error, id))
     return run
   }
   const advanceToRest = async (id: string, run: LocalRun, wasResting: boolean): Promise<void> => {
@@ -374,6 +374,13 @@ export function createRuns(options: RunsOptions): Runs {
       assertSessionId(id)
       const { signal } = options
       for (;;) {
+        // What this process runs is not watched: its end is known here.
+        const here = local.get(id)
+        if (here !== undefined) {
+          await unlessAborted(here.end, signal)
+          const rested = signal?.aborted === true ? undefined : await readResult(store, id)
+          if (rested !== undefined) return rested
+        }
         const state = await store.look(id)
         // A run whose files are damaged never rests.
         if (state?.running === true) await assertReadable(store, id)
@@ -480,10 +487,24 @@ interface LocalRun {
   readonly waiters: ((refused: unknown) => void)[]
   /** There may be more to do. */
   again: boolean
+  /** Resolves when this process is done with it for now. */
+  end: Promise<void>
 }
 
 /** How long a command waits for the ring of a queue. */
 const ringMs = 1000
+
+/** Waits for a promise that never rejects, or until the signal is aborted. */
+function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return promise
+  return new Promise((resolve) => {
+    const unlink = onAbort(signal, () => resolve())
+    void promise.then(() => {
+      unlink()
+      resolve()
+    })
+  })
+}
 
 /** Waits for a promise, but not longer than a time. What comes later is not heard. */
 function inTime(clock: Clock, ms: number, begin: () => Promise<void>): Promise<void> {
