@@ -40,6 +40,7 @@ export function scriptOf({ provider, sections, thrown }: HeardCall): Script {
     entries: [],
     text: undefined,
     reasoning: undefined,
+    reasoned: new Map(),
     calls: new Map(),
     sources: 0,
     implied: new Map(),
@@ -64,6 +65,8 @@ interface Draft {
   /** The blocks to which the next entries belong if they do not say so. */
   text: Block | undefined
   reasoning: Block | undefined
+  /** The sums of the pieces of reasoning that have not ended, by their indexes: several blocks may be open. */
+  readonly reasoned: Map<number | undefined, string>
   /** The calls that began and are not complete: the pieces of their arguments, if there were any. */
   readonly calls: Map<string, string | undefined>
   /** The number of sources that came with texts. */
@@ -170,14 +173,15 @@ type EventOf<Type extends ModelEvent['type']> = Extract<ModelEvent, { readonly t
 
 function addReasoning(draft: Draft, delta: string, index: number | undefined): void {
   keepText(draft)
-  const { entries, reasoning } = draft
-  const known = reasoning?.index === index ? reasoning : undefined
+  const { entries, reasoning, reasoned } = draft
+  const text = (reasoned.get(index) ?? '') + delta
+  reasoned.set(index, text)
   const details = defined<ScriptedBlock>({
     index: placed(index, reasoning),
     more: true,
   })
   const at = entries.push(['reasoning', delta, details]) - 1
-  draft.reasoning = { index, text: (known?.text ?? '') + delta, at }
+  draft.reasoning = { index, text, at }
 }
 
 function endReasoning(draft: Draft, event: EventOf<'reasoning_completed'>): void {
@@ -194,8 +198,9 @@ function endReasoning(draft: Draft, event: EventOf<'reasoning_completed'>): void
   const details = defined<ScriptedReasoning>({
     index: isLast ? last[2]?.index : placed(index, draft.reasoning),
     opaque,
-    text: (open?.text ?? '') === event.text ? undefined : event.text,
+    text: (draft.reasoned.get(index) ?? '') === event.text ? undefined : event.text,
   })
+  draft.reasoned.delete(index)
   if (isLast) entries.pop()
   const text = isLast ? last[1] : ''
   const bare = Object.keys(details).length === 0
