@@ -494,16 +494,21 @@ interface LocalRun {
 /** How long a command waits for the ring of a queue. */
 const ringMs = 1000
 
-/** Waits for a promise that never rejects, or until the signal is aborted. */
-function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** Waits for a promise, or until the signal is aborted. */
+async function unlessAborted(
+  promise: Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (signal === undefined) return promise
-  return new Promise((resolve) => {
-    const unlink = onAbort(signal, () => resolve())
-    void promise.then(() => {
-      unlink()
-      resolve()
-    })
+  let unlink: (() => void) | undefined
+  const left = new Promise<void>((resolve) => {
+    unlink = onAbort(signal, () => resolve())
   })
+  try {
+    await Promise.race([promise, left])
+  } finally {
+    unlink?.()
+  }
 }
 
 /** Waits for a promise, but not longer than a time. What comes later is not heard. */
