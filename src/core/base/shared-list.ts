@@ -72,7 +72,14 @@ export function placeOf<T>(
   key: string,
   keyOf: (item: T) => string,
 ): number | undefined {
-  return placesIn(list, keyOf).get(key)
+  if (list.height > 0) return placesIn(list, keyOf).get(key)
+  // Of a short list nothing is remembered: to look is cheaper.
+  const items = list.root as readonly T[]
+  for (let at = list.length - 1; at >= 0; at--) {
+    const item = items[at]
+    if (item !== undefined && keyOf(item) === key) return at
+  }
+  return undefined
 }
 
 /** `withItem` for a list whose items are looked for by their keys. */
@@ -82,8 +89,9 @@ export function withKeyed<T>(
   item: T,
   keyOf: (item: T) => string,
 ): SharedList<T> {
-  const places = placesIn(list, keyOf)
   const next = withItem(list, at, item)
+  if (next.height === 0) return next
+  const places = placesIn(list, keyOf)
   // From here on they are the places of the new list. Those of the old one are found again if anybody asks.
   known.delete(list)
   known.set(next, places.set(keyOf(item), at))

@@ -104,6 +104,7 @@ function toQuestion({ kind, call, saved: { question } }: Wait): ToolHalt | reado
 
 /** The session whose lists say what its calls wait for. They are derived from its calls, and from nothing else. */
 export function withLists(session: Session): Session {
+  if (session.calls === undefined && !hasLists(session)) return session
   const waits = waitsIn(session, 'listed')
   const [first, ...more] = waits.flatMap(toQuestion)
   return defined<Session>({
@@ -115,6 +116,14 @@ export function withLists(session: Session): Session {
     pendingQuestionOptions: first?.options,
     moreQuestions: more.length === 0 ? undefined : more,
   })
+}
+
+/** Whether a session says that something waits. */
+function hasLists(session: Session): boolean {
+  const { pendingToolCalls, pendingApprovals, pendingQuestion, pendingToolCallId } = session
+  const { pendingQuestionOptions, moreQuestions } = session
+  const asked = pendingQuestion ?? pendingToolCallId ?? pendingQuestionOptions ?? moreQuestions
+  return asked !== undefined || pendingToolCalls.length + pendingApprovals.length > 0
 }
 
 function toApproval({ kind, call, saved }: Wait): PendingApproval | readonly never[] {

@@ -1,6 +1,5 @@
 import { approvedContent } from '../../core/messages/tool-messages.ts'
 import type { Batch, StreamEvent } from '../../core/types/events.ts'
-import { merged } from '../../core/types/guards.ts'
 import type { JsonObject } from '../../core/types/json.ts'
 import type { ToolCall } from '../../core/types/message.ts'
 import type { ModelResponse } from '../../core/types/response.ts'
@@ -34,7 +33,7 @@ export function settleCalls(
   loop: LoopState,
   answer: ModelResponse,
 ): SettledCalls | Promise<SettledCalls> {
-  const tools = merged(turnTools(loop), { answers: answersIn(loop, answer.toolCalls) })
+  const tools = turnTools(loop, answersIn(loop, answer.toolCalls))
   const checks = openCalls(loop, answer).flatMap((call) =>
     loop.mode === 'auto' ? checksInside(tools.inner, call, tools.tools.get(call.name)) : [],
   )

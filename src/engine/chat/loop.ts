@@ -53,7 +53,7 @@ import {
   openCalls,
   throwIfStopped,
   turnRequest,
-  turnTools,
+  turnToolsByName,
   waitFor,
   type LoopState,
 } from './prepare.ts'
@@ -289,10 +289,10 @@ function completedStep(loop: LoopState, answer: ModelResponse): StepCompleted {
 /** The calls that the caller has to answer: all of them in manual mode, else those of manual tools. */
 function manualCalls(loop: LoopState, response: ModelResponse): readonly ToolCall[] {
   if (!runsTools(response)) return []
-  const tools = turnTools(loop)
+  const tools = turnToolsByName(loop)
   return openCalls(loop, response).flatMap((call) => {
     const isAsked = recordOf(loop.state, call.id)?.state === 'awaiting_approval'
-    const isLeft = loop.mode === 'manual' || isCallersCall(tools.tools.get(call.name), call)
+    const isLeft = loop.mode === 'manual' || isCallersCall(tools.get(call.name), call)
     return isLeft && !isAsked ? (decisionOn(loop, call)?.call ?? call) : []
   })
 }

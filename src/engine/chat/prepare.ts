@@ -346,10 +346,15 @@ export function isFinalizing(loop: LoopState): boolean {
   return lastUser?.metadata?.['structuredFinalize'] === true
 }
 
-/** The tools that run the calls of an answer: none in the second pass, which offers none. */
-export function turnTools(loop: LoopState): ToolRun {
+/** The tools that an answer may call, by their names: none in the second pass, which offers none. */
+export function turnToolsByName(loop: LoopState): ToolRun['tools'] {
+  return isFinalizing(loop) ? noTools : (loop.changedTools?.tools ?? loop.tools).tools
+}
+
+/** How the calls of an answer are run. `answers` has what the user said to those that go on. */
+export function turnTools(loop: LoopState, answers: ToolRun['answers']): ToolRun {
   const { state } = loop
-  if (isFinalizing(loop)) return { ...loop.tools, tools: noTools }
+  if (isFinalizing(loop)) return { ...loop.tools, tools: noTools, answers }
   const tools = loop.changedTools?.tools ?? loop.tools
   const answer = state.thread.messages.length
   const written = state.end?.message.toolCalls ?? []
@@ -357,7 +362,7 @@ export function turnTools(loop: LoopState): ToolRun {
     callKey(loop, answer, written.find(({ id }) => id === call.id) ?? call)
   const inner = agentsIn(allRecords(state))
   const askedBefore = (id: string): FoldedCall | undefined => recordOf(state, id)
-  return merged(tools, { inner, keyOf, askedBefore, before: loop.tickets?.before })
+  return merged(tools, { answers, inner, keyOf, askedBefore, before: loop.tickets?.before })
 }
 
 /**

@@ -140,9 +140,7 @@ type CallChange = { readonly [Key in keyof FoldedCall]?: FoldedCall[Key] | undef
 
 /** Changes the record of a call. A call that the fold has not seen before, as of a runner without a model, gets one. */
 function changeCall(state: Collector, id: string, change: CallChange): void {
-  // A change never takes the id or a state away.
-  const changed = (call: FoldedCall): FoldedCall =>
-    defined<FoldedCall>(merged(call, change) as FoldedCall)
+  const changed = (call: FoldedCall): FoldedCall => withChange(call, change)
   const known = placeOf(state.records, id, idOf)
   const call = known === undefined ? undefined : itemAt(state.records, known)
   const isEarlier = call === undefined && state.earlier.some((one) => one.id === id)
@@ -153,6 +151,18 @@ function changeCall(state: Collector, id: string, change: CallChange): void {
   // A thread that ends with open calls has their records only when it is asked for them.
   const at = known ?? state.records.length
   state.records = withKeyed(state.records, at, changed(call ?? proposed(id)), idOf)
+}
+
+/** Each event of a call changes its record: in one pass, without an object between. */
+function withChange(call: FoldedCall, change: CallChange): FoldedCall {
+  const next: Record<string, unknown> = {}
+  for (const key in call) if (!(key in change)) next[key] = call[key as keyof FoldedCall]
+  for (const key in change) {
+    const value = change[key as keyof FoldedCall]
+    if (value !== undefined) next[key] = value
+  }
+  // A change never takes the id or a state away.
+  return next as unknown as FoldedCall
 }
 
 /** The tool messages of the step under way, in the order of the calls. */

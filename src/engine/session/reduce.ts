@@ -11,7 +11,7 @@ import { isAllmError, type AllmError } from '../../core/errors/errors.ts'
 import { lateResultOf } from '../../core/messages/tool-messages.ts'
 import type { ErrorData } from '../../core/types/error-data.ts'
 import type { StreamEvent } from '../../core/types/events.ts'
-import { defined } from '../../core/types/guards.ts'
+import { defined, merged } from '../../core/types/guards.ts'
 import { appendMessages, isBlank, type Message, type Thread } from '../../core/types/message.ts'
 import type { ModelResponse, Usage } from '../../core/types/response.ts'
 import type { ChatResult, HaltedReason, ToolHalt } from '../../core/types/results.ts'
@@ -101,7 +101,7 @@ function atEvent(base: Session, state: Collector): Session {
   if (outcome !== undefined) return settled({ ...rest, run }, outcome, calls)
   const { error, result } = state
   const thread = appendMessages(state.thread, ...partialMessages(state))
-  const at = withLists(defined<Session>({ ...rest, thread, calls, run }))
+  const at = withLists(defined<Session>(merged(rest, { thread, calls, run })))
   // A run that may ask no more ends without a step. If it is resumed, it counts anew.
   if (result !== undefined) {
     const { haltedReason } = result
