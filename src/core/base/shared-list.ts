@@ -74,12 +74,8 @@ export function placeOf<T>(
 ): number | undefined {
   if (list.height > 0) return placesIn(list, keyOf).get(key)
   // Of a short list nothing is remembered: to look is cheaper.
-  const items = list.root as readonly T[]
-  for (let at = list.length - 1; at >= 0; at--) {
-    const item = items[at]
-    if (item !== undefined && keyOf(item) === key) return at
-  }
-  return undefined
+  const at = (list.root as readonly T[]).findLastIndex((item) => keyOf(item) === key)
+  return at < 0 ? undefined : at
 }
 
 /** `withItem` for a list whose items are looked for by their keys. */

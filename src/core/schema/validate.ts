@@ -136,7 +136,7 @@ const message = shapeOf<Message>(
 )
 
 function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] {
-  const { role, toolCalls, toolCallId, finishReason, agent } = value
+  const { role, toolCalls, toolCallId } = value
   let issues = fine
   if (role === 'tool' && toolCallId === undefined) {
     issues = [{ path: 'toolCallId', problem: 'is missing: a tool message answers one call' }]
@@ -147,14 +147,15 @@ function roleIssues(value: Readonly<Record<string, unknown>>): readonly Issue[] 
   if (role === 'assistant') {
     return toolCalls === undefined ? issues : join(issues, repeatedIds(toolCalls))
   }
-  // Most messages have none of what only an answer has, and a long thread has many of them.
-  if ((toolCalls ?? finishReason ?? agent) === undefined) return issues
-  for (const [path, found] of Object.entries({ toolCalls, finishReason, agent })) {
-    if (found === undefined) continue
+  for (const path of answerFields) {
+    if (value[path] === undefined) continue
     issues = join(issues, [{ path, problem: 'is for assistant messages only' }])
   }
   return issues
 }
+
+/** What only an answer has. */
+const answerFields = ['toolCalls', 'finishReason', 'agent'] as const
 
 function repeatedIds(toolCalls: unknown): readonly Issue[] {
   return repeated(toolCalls, 'id').map(([index, id]) => ({
