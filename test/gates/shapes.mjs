@@ -3,7 +3,7 @@ import { runInThisContext } from 'node:vm'
 import { createEngine, Session } from '../../dist/index.js'
 import { fake } from '../../dist/testing.js'
 
-// Without the flag this is no JavaScript.
+// Without the flag this cannot be parsed.
 const haveSameShape = runInThisContext('(a, b) => %HaveSameMap(a, b)')
 
 const messages = Array.from({ length: 500 }, (_, at) => {

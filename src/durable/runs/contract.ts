@@ -46,7 +46,10 @@ export interface RunsOptions {
    * question of that run always wait their turn.
    */
   readonly whenBusy?: WhenBusy | undefined
-  /** The source of time for everything that waits in this process, and for what expires: the same as that of the engine. Leases are timed by the store. */
+  /**
+   * The source of time for everything that waits in this process, and for what expires: the same as that of the engine. Leases are timed by
+   * the store.
+   */
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /**

@@ -8,12 +8,12 @@ import type { PastCall, SavedCall, SavedCalls } from '../../core/types/session.t
 /** What is kept of a call: nothing if it has its result, or was not started, and nobody was asked about it. */
 export function keptCall(saved: SavedCall): SavedCall | undefined {
   const { state, told, settled, approval, question, since, halt, call } = saved
-  const inside = insideOf(saved)
-  const people = defined<SavedCall>({ settled, inside, approval, question })
-  const isKept = isNoted(people)
-  const isOpen = state !== 'proposed' || since !== undefined
-  if (told !== 'result') return isKept || isOpen ? saved : undefined
-  if (halt === undefined && !isKept) return undefined
+  if (told !== 'result') {
+    const isOpen = state !== 'proposed' || since !== undefined
+    return isOpen || isNoted(saved) ? saved : undefined
+  }
+  const people = defined<SavedCall>({ settled, inside: insideOf(saved), approval, question })
+  if (halt === undefined && !isNoted(people)) return undefined
   const { idempotent, startedAt, endedAt } = saved
   const times = { idempotent, startedAt, endedAt }
   return defined<SavedCall>({ state, told, ...people, ...times, halt, call })

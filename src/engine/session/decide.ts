@@ -49,6 +49,7 @@ export interface ApproveOptions extends SettleOptions {
   readonly arguments?: JsonObject | undefined
 }
 
+/** The checks of these options. */
 export const approveOptions: Check = optionsOf({
   arguments: jsonObject,
   ...settleChecks,
@@ -66,6 +67,7 @@ export function deniedCall(
   return decided(session, toolCallId, { deny: reason }, options)
 }
 
+/** The session with a decision about a call, as a command gives it. One that is not open any more is refused. */
 export function decided(
   session: Session,
   toolCallId: string,

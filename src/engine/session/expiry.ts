@@ -19,7 +19,7 @@ export function expired(session: Session, now: number): Session {
   assertValid('invalid_options', within('now', time(now)))
   if (!hasLimits(session)) return session
   assertValid('invalid_session', validateSession(session))
-  // Of a session with more than one answer can have, the next run settles the others.
+  // At most as many as one answer can have calls. The next run settles the others.
   const due = pendingCalls(session).filter((pending) => isExpired(pending, now))
   return due.slice(0, 512).reduce((next, one) => settledByExpiry(next, one, now), session)
 }

@@ -39,6 +39,7 @@ export function inAgent(
   return relisted(withCall(session, place.callId, { inner }))
 }
 
+/** The session whose run has other values. */
 export function withRun(
   session: Session,
   changes: { readonly [Key in keyof RunProgress]?: RunProgress[Key] | undefined },
@@ -88,6 +89,7 @@ export function openCalls(thread: Thread): readonly ToolCall[] {
   return lastCalls(thread).filter(({ id }) => !known.has(id))
 }
 
+/** The error of a call that does not wait for what a command gives. */
 export function unknownCall(
   what: string,
   toolCallId: string,

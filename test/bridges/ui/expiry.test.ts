@@ -73,7 +73,7 @@ describe('useChat', () => {
   })
 
   test.each<readonly ViewInclude[]>([['tool_results'], []])(
-    'a call that expired says so, to whoever sees it (%j)',
+    'a call that expired says so to everybody who sees it (%j)',
     async (...include) => {
       const { engine, session } = await asked('pay')
       const expired = Session.expire(session, start + minute)
