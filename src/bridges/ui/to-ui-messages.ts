@@ -149,7 +149,7 @@ function approvedIn(session: Session): Map<string, GivenApproval> {
   )
 }
 
-/** The id that an approval had in the page: its ticket. A call is decided about before it asks anything. */
+/** The id that an approval had in the page: its ticket, the first one that the call has settled. Questions come only after it. */
 function approvalId(session: Session, toolCallId: string): string {
   const [id = toolCallId] = savedCall(session, toolCallId)?.settled ?? []
   return id

@@ -122,7 +122,7 @@ type UiData =
   | { readonly type: 'data-question'; readonly id: string; readonly data: UiQuestion }
   /** What a handler reported last. */
   | { readonly type: 'data-progress'; readonly id: string; readonly data: UiProgress }
-  /** A call that waits for approval. Versions behind AI SDK 5 have a state of the call for it, and this part only if the approval expires. */
+  /** A call that waits for approval. Versions after AI SDK 5 have a state of the call for it, and this part only if the approval expires. */
   | { readonly type: 'data-approval'; readonly id: string; readonly data: UiApproval }
   /** AI SDK 5 and 6 only: the parts of the step before this one are replaced by those after it. */
   | { readonly type: 'data-restart'; readonly data: object }

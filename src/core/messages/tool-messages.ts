@@ -105,7 +105,7 @@ export function lateMessage(toolCallId: string, content: Message['content']): Me
   return { role: 'user', content, metadata: { lateResultOf: toolCallId } }
 }
 
-/** The call whose result a message tells, or an event, after the model was told that there is none yet. */
+/** The call whose result a message or an event tells late: the model was told before that there is none yet. */
 export function lateResultOf({ metadata }: Pick<Message, 'metadata'>): string | undefined {
   const id = metadata?.['lateResultOf']
   return typeof id === 'string' ? id : undefined

@@ -16,8 +16,9 @@ import { startPruning } from '../runs/prune.ts'
 /**
  * Enqueues every session that has something to do and that nobody works on: runs whose process died, commands whose ring was lost, wake-ups
  * whose time has come, calls that have expired. So an engine that calls `runs.advance(id)` may forget a job or give it up. It must take
- * another job for the session then: one that drops it, because it believes that a dead worker still has the last one, must find that out by itself (BullMQ does so with
- * `bullmqOptions`). It also prunes old logs, as `runs.work` does. One process with it is enough, and more do no harm.
+ * another job for the session then: one that drops it, because it believes that a dead worker still has the last one, must find that out by
+ * itself (BullMQ does so with `bullmqOptions`). It also prunes old logs, as `runs.work` does. One process with it is enough, and more do no
+ * harm.
  */
 export function sweep(runs: SweptRuns, options: SweepOptions): Sweep {
   checkOptions(options)

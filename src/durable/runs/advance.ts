@@ -201,7 +201,7 @@ async function settleExpired(
   return isGiven
 }
 
-/** How long it takes until something expires that a session waits for, and that was not tried to settle. */
+/** How long it takes until the next thing expires that a session waits for. What was tried to settle already does not count. */
 function timeToExpiry(
   session: Session,
   now: number,
